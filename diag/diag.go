@@ -115,7 +115,9 @@ func WithPath(fs []Finding, path string) []Finding {
 
 // Failed reports whether any finding is an error.
 func Failed(fs []Finding) bool {
-	return slices.ContainsFunc(fs, func(f Finding) bool { return f.Severity == SeverityError })
+	return slices.ContainsFunc(fs, func(f Finding) bool {
+		return f.Severity == SeverityError
+	})
 }
 
 // Sort orders findings by path, line, column, severity, code and message.
@@ -214,8 +216,12 @@ func findingsIn(err error) []Finding {
 	return append([]Finding{f}, e.Findings...)
 }
 
-func (e *Error) Error() string { return Redact(e.Message) }
-func (e *Error) Unwrap() error { return e.Err }
+func (e *Error) Error() string {
+	return Redact(e.Message)
+}
+func (e *Error) Unwrap() error {
+	return e.Err
+}
 
 // CodeOf returns the code of the first *Error in err's chain, or "".
 func CodeOf(err error) Code {

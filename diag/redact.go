@@ -42,7 +42,10 @@ func Redact(text string) string {
 		}
 		end := at[1] + addressEnd(text[:at[0]], text[at[1]:])
 		out.WriteString(text[:at[1]])
-		out.WriteString(redactAddress(text[at[0]:at[1]], text[at[1]:end]))
+		out.WriteString(redactAddress(
+			text[at[0]:at[1]],
+			text[at[1]:end],
+		))
 		text = text[end:]
 	}
 	out.WriteString(text)
@@ -53,18 +56,24 @@ func Redact(text string) string {
 		}
 		return m[1] + hiddenPart + "@" + m[3]
 	})
-	return query().ReplaceAllStringFunc(text, func(s string) string { return "?" + hiddenPart + punctuation(s) })
+	return query().ReplaceAllStringFunc(text, func(s string) string {
+		return "?" + hiddenPart + punctuation(s)
+	})
 }
 
 // addressEnd returns where an address ends: at the quote that precedes it, else at a
 // space or a quote.
 func addressEnd(before, text string) int {
 	ends := " \t\r\n\"'`<>"
-	if n := len(before); n > 0 && strings.IndexByte("\"'`", before[n-1]) >= 0 && strings.IndexByte(text, before[n-1]) >= 0 {
+	n := len(before)
+	if n > 0 &&
+		strings.IndexByte("\"'`", before[n-1]) >= 0 &&
+		strings.IndexByte(text, before[n-1]) >= 0 {
 		ends = before[n-1:]
 	}
 	for i := range len(text) {
-		if strings.IndexByte(ends, text[i]) >= 0 && (i == 0 || text[i-1] != '\\') {
+		if strings.IndexByte(ends, text[i]) >= 0 &&
+			(i == 0 || text[i-1] != '\\') {
 			return i
 		}
 	}

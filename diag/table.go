@@ -103,7 +103,9 @@ type Row struct {
 }
 
 // Table returns the rows of every code, in the order of docs/reference/errors.md.
-func Table() []Row { return table() }
+func Table() []Row {
+	return table()
+}
 
 // Lookup returns the row of a code.
 func Lookup(c Code) (Row, bool) {

@@ -115,7 +115,12 @@ func marked(tool *resolve.Item, markers []string) bool {
 // anchorFiles reads and verifies the other files below base. A file with a listed
 // extension must be trusted. Any other file is copied only if it is trusted, for
 // example by a bundle manifest.
-func (e *Executor) anchorFiles(ctx context.Context, tool *resolve.Item, r *anchorRules, base string) ([]*resolve.Item, error) {
+func (e *Executor) anchorFiles(
+	ctx context.Context,
+	tool *resolve.Item,
+	r *anchorRules,
+	base string,
+) ([]*resolve.Item, error) {
 	var files []*resolve.Item
 	if !r.verify {
 		return files, nil
@@ -126,7 +131,9 @@ func (e *Executor) anchorFiles(ctx context.Context, tool *resolve.Item, r *ancho
 	}
 	var bad []error
 	err := tool.Root.Walk(scope, func(entry space.Entry) error {
-		if entry.Rel == tool.Rel || path.Ext(entry.Rel) == extract.DetachedExt || r.excludes(strings.TrimPrefix(entry.Rel, base+"/")) {
+		if entry.Rel == tool.Rel ||
+			path.Ext(entry.Rel) == extract.DetachedExt ||
+			r.excludes(strings.TrimPrefix(entry.Rel, base+"/")) {
 			return ctx.Err()
 		}
 		if len(files) == MaxAnchorFiles-1 {
@@ -149,7 +156,12 @@ func (e *Executor) anchorFiles(ctx context.Context, tool *resolve.Item, r *ancho
 // anchorFile returns one verified file, nil if it is left out.
 // An untrusted file is refused by name if it has an extension that the runtime lists. Otherwise
 // it is left out of the copy.
-func (e *Executor) anchorFile(ctx context.Context, root *space.Root, entry space.Entry, r *anchorRules) (*resolve.Item, error) {
+func (e *Executor) anchorFile(
+	ctx context.Context,
+	root *space.Root,
+	entry space.Entry,
+	r *anchorRules,
+) (*resolve.Item, error) {
 	required := slices.Contains(r.extensions, path.Ext(entry.Rel))
 	it, err := e.p.Resolver.File(ctx, root, entry.Rel)
 	if err == nil {
@@ -167,13 +179,20 @@ func (e *Executor) anchorFile(ctx context.Context, root *space.Root, entry space
 }
 
 func (r *anchorRules) excludes(rel string) bool {
-	return slices.ContainsFunc(strings.Split(path.Dir(rel), "/"), func(dir string) bool { return slices.Contains(r.exclude, dir) })
+	return slices.ContainsFunc(
+		strings.Split(path.Dir(rel), "/"),
+		func(dir string) bool {
+			return slices.Contains(r.exclude, dir)
+		},
+	)
 }
 
 // readAnchor returns the rules of the first element that has an anchor, with the
 // verify_deps of the same element. It returns nil without an anchor.
 func readAnchor(c *Chain) (*anchorRules, error) {
-	i := slices.IndexFunc(c.Elements, func(el *resolve.Item) bool { return fieldsOf(el).Has("anchor") })
+	i := slices.IndexFunc(c.Elements, func(el *resolve.Item) bool {
+		return fieldsOf(el).Has("anchor")
+	})
 	if i < 0 {
 		return nil, nil
 	}

@@ -20,10 +20,16 @@ var changing = []string{"write", "edit_lines"}
 // appletOf returns the name of the applet that a plan starts and that Params.Applet can
 // run instead, or "". Nothing in the plan may apply to the process that is left out.
 func (e *Executor) appletOf(p *Plan) string {
-	if e.p.Applet == nil || p.Program != e.p.Self || len(p.Argv) != 3 || p.Argv[1] != "applet" || p.Sandbox == nil {
+	if e.p.Applet == nil ||
+		p.Program != e.p.Self ||
+		len(p.Argv) != 3 ||
+		p.Argv[1] != "applet" ||
+		p.Sandbox == nil {
 		return ""
 	}
-	if p.MaxOutput > 0 && p.MaxOutput < proc.DefaultMaxOutput || p.Chain.asksForBroker() || len(p.copies) > 0 {
+	if p.MaxOutput > 0 && p.MaxOutput < proc.DefaultMaxOutput ||
+		p.Chain.asksForBroker() ||
+		len(p.copies) > 0 {
 		return ""
 	}
 	return p.Argv[2]
@@ -51,7 +57,9 @@ func (e *Executor) runHere(ctx context.Context, p *Plan, name string) (*Result, 
 	}
 	began := time.Now()
 	ended := make(chan int, 1)
-	go func() { ended <- e.p.Applet(within, e.appletCall(p, name, &out)) }()
+	go func() {
+		ended <- e.p.Applet(within, e.appletCall(p, name, &out))
+	}()
 	r := &Result{Sandbox: applied}
 	var res proc.Result
 	select {

@@ -61,7 +61,8 @@ func stated(schema, params map[string]any) map[string]any {
 	out := map[string]any{}
 	for name, v := range params {
 		prop, _ := props[name].(map[string]any)
-		if want, has := prop["default"]; !has || !jsonx.Same(v, want) {
+		want, has := prop["default"]
+		if !has || !jsonx.Same(v, want) {
 			out[name] = v
 		}
 	}

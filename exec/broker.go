@@ -64,7 +64,9 @@ const brokerModule = "rye"
 // asksForBroker reports whether the tool of a chain states sandbox.broker. Whether its
 // program gets one is known when the sandbox is selected.
 // On Windows such a tool is refused: a program gets no descriptor there.
-func (c *Chain) asksForBroker() bool { return statesBroker(c.Tool()) }
+func (c *Chain) asksForBroker() bool {
+	return statesBroker(c.Tool())
+}
 
 func statesBroker(tool *resolve.Item) bool {
 	own, _ := tool.Confinement() // findings are reported with the sandbox
@@ -75,7 +77,12 @@ func statesBroker(tool *resolve.Item) bool {
 // and those by which it finds the library for it.
 // The library is config.lib_env of the runtime, set only for programs with the broker: others
 // pay nothing for it. Node gets --import by NODE_OPTIONS, because modules ignore NODE_PATH.
-func (e *Executor) brokerEnv(ctx context.Context, p *Plan, cfg *config, env, vars map[string]string) error {
+func (e *Executor) brokerEnv(
+	ctx context.Context,
+	p *Plan,
+	cfg *config,
+	env, vars map[string]string,
+) error {
 	env[brokerVar] = brokerFD
 	if len(cfg.LibEnv) == 0 {
 		return nil
@@ -95,7 +102,8 @@ func (e *Executor) brokerEnv(ctx context.Context, p *Plan, cfg *config, env, var
 		if err != nil {
 			return diag.New(diag.ConfigError, "filling in lib_env variable %s: %w", name, err)
 		}
-		if old := env[name]; old != "" && strings.HasSuffix(name, "PATH") {
+		old := env[name]
+		if old != "" && strings.HasSuffix(name, "PATH") {
 			value = old + string(os.PathListSeparator) + value
 		}
 		env[name] = value
@@ -139,7 +147,8 @@ func (e *Executor) connect(ctx context.Context, p *Plan, current Current) (Conne
 	if e.p.Broker == nil {
 		return nil, diag.New(diag.ConfigError, "%s: it needs a broker, and this command offers none", doing)
 	}
-	held := p.Held.With(policy.Grant{Caps: p.Sandbox.Calls, Source: p.Chain.Tool().Ref.String() + " calls"})
+	held := p.Held.
+		With(policy.Grant{Caps: p.Sandbox.Calls, Source: p.Chain.Tool().Ref.String() + " calls"})
 	conn, err := e.p.Broker(ctx, held, current)
 	if err != nil {
 		return nil, diag.Doing(doing, err)

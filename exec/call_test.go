@@ -8,7 +8,7 @@ import (
 	"github.com/ryeos/rye/policy"
 )
 
-// A call that is made during another one has its facts, and not its user.
+// A call that is made during a call has its facts, and not its user.
 func TestCallBelow(t *testing.T) {
 	outer := Call{
 		Held:     policy.Person(),

@@ -49,13 +49,23 @@ func (b httpBody) check(ctx context.Context, c *Chain) error {
 // DraftSender returns the function that sends the requests of a provider that its user is
 // writing, as ProviderCall.Send does for a signed one. vars are the variables that the
 // user gives to it: nothing else of the environment is passed.
-func (e *Executor) DraftSender(ctx context.Context, it *resolve.Item, vars map[string]string) (func(ctx context.Context, url string, body []byte) (*httpstep.Reply, error), error) {
+func (e *Executor) DraftSender(
+	ctx context.Context,
+	it *resolve.Item,
+	vars map[string]string,
+) (func(ctx context.Context, url string, body []byte) (*httpstep.Reply, error), error) {
 	c, err := e.Check(ctx, it)
 	if err != nil {
 		return nil, err
 	}
 	if c.Primitive().Ref.ID != HTTPClient {
-		return nil, diag.New(diag.ConfigError, "calling %s: its chain ends in %s, and not in %s", it.Ref, c.Primitive().Ref.ID, HTTPClient)
+		return nil, diag.New(
+			diag.ConfigError,
+			"calling %s: its chain ends in %s, and not in %s",
+			it.Ref,
+			c.Primitive().Ref.ID,
+			HTTPClient,
+		)
 	}
 	in, err := httpBody{e}.configured(ctx, c)
 	if err != nil {
@@ -83,8 +93,15 @@ func (e *Executor) Reach(ctx context.Context, it *resolve.Item, held policy.Held
 	if err != nil {
 		return err
 	}
-	none := func(context.Context, ProviderCall) (map[string]any, error) { return nil, nil }
-	p, err := e.With(Bindings{Provide: none}).Plan(ctx, c, Call{Held: held}, nil)
+	none := func(context.Context, ProviderCall) (map[string]any, error) {
+		return nil, nil
+	}
+	p, err := e.With(Bindings{Provide: none}).Plan(
+		ctx,
+		c,
+		Call{Held: held},
+		nil,
+	)
 	if err != nil {
 		return err
 	}

@@ -93,7 +93,12 @@ func readTimeout(r *tree.Reader, def time.Duration) time.Duration {
 
 // vars returns the values of {name} templates. It materialises only the files
 // that the command names.
-func (e *Executor) vars(ctx context.Context, p *Plan, cfg *config, a *anchor) (map[string]string, error) {
+func (e *Executor) vars(
+	ctx context.Context,
+	p *Plan,
+	cfg *config,
+	a *anchor,
+) (map[string]string, error) {
 	vars := map[string]string{
 		"params_json":  string(p.Stdin),
 		"project_path": e.p.Dir,
@@ -101,7 +106,14 @@ func (e *Executor) vars(ctx context.Context, p *Plan, cfg *config, a *anchor) (m
 		"system_space": e.p.SystemSpace,
 		"applet":       cfg.Applet,
 	}
-	all := strings.Join(slices.Concat([]string{cfg.Command, cfg.Cwd, cfg.Input}, cfg.Args, a.texts()), "\n")
+	all := strings.Join(
+		slices.Concat(
+			[]string{cfg.Command, cfg.Cwd, cfg.Input},
+			cfg.Args,
+			a.texts(),
+		),
+		"\n",
+	)
 	file := ""
 	if a != nil {
 		file, vars["anchor_path"] = a.tool, a.dir
@@ -157,7 +169,11 @@ func (e *Executor) library(ctx context.Context, p *Plan, cfg *config) (string, e
 func (e *Executor) libFiles(ctx context.Context, cfg *config) ([]*resolve.Item, error) {
 	var out []*resolve.Item
 	for _, rel := range cfg.Lib {
-		it, err := e.p.Resolver.FileFrom(ctx, path.Join(path.Dir(cfg.libOwner.Rel), rel), cfg.libOwner.Root)
+		it, err := e.p.Resolver.FileFrom(
+			ctx,
+			path.Join(path.Dir(cfg.libOwner.Rel), rel),
+			cfg.libOwner.Root,
+		)
 		if err == nil {
 			err = it.Verdict.Err(it.Path())
 		}
@@ -171,7 +187,11 @@ func (e *Executor) libFiles(ctx context.Context, cfg *config) ([]*resolve.Item, 
 
 // command fills in the templates of the command. It does not expand the values
 // again: a parameter that contains a template stays text.
-func (e *Executor) command(p *Plan, cfg *config, env, vars map[string]string) (err error) {
+func (e *Executor) command(
+	p *Plan,
+	cfg *config,
+	env, vars map[string]string,
+) (err error) {
 	expand := func(s string) string {
 		out, xerr := tmpl.Expand(s, env, vars)
 		if xerr != nil && err == nil {
@@ -183,7 +203,13 @@ func (e *Executor) command(p *Plan, cfg *config, env, vars map[string]string) (e
 	if cfg.HasInput {
 		var xerr error
 		if stdin, xerr = tmpl.ExpandInput(cfg.Input, env, vars, p.Parameters); xerr != nil {
-			err = diag.New(diag.ConfigError, "filling in %q for %s: %w", cfg.Input, p.Chain.Tool().Ref, xerr)
+			err = diag.New(
+				diag.ConfigError,
+				"filling in %q for %s: %w",
+				cfg.Input,
+				p.Chain.Tool().Ref,
+				xerr,
+			)
 		}
 	}
 	p.Stdin = []byte(stdin)

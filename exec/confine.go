@@ -60,7 +60,8 @@ func (e *Executor) confinement(ctx context.Context, s stating, held policy.Held)
 	if out.Rating, err = risk.Rate(s.ref, s.declared); err != nil {
 		return nil, err
 	}
-	if err := resolve.CheckClass(risk, out.Rating.Class, s.own); err != nil {
+	err = resolve.CheckClass(risk, out.Rating.Class, s.own)
+	if err != nil {
 		return nil, diag.Doing("planning "+s.ref.String(), err)
 	}
 	class, confined := risk.Class(out.Rating.Class)
@@ -76,7 +77,9 @@ func (e *Executor) confinement(ctx context.Context, s stating, held policy.Held)
 		class.Default = *s.def
 	}
 	out.Profile = merge(s.all, policy.Tighten(ceiling, class.Ceiling), class.Default)
-	if class.Named && out.Profile.Exec != nil && slices.Contains(*out.Profile.Exec, policy.ExecAny) {
+	if class.Named &&
+		out.Profile.Exec != nil &&
+		slices.Contains(*out.Profile.Exec, policy.ExecAny) {
 		out.Profile.Exec = &[]string{} // no element lists programs
 	}
 	return out, nil
@@ -142,10 +145,12 @@ func (e *Executor) confine(ctx context.Context, p *Plan) error {
 	if c.Applet = e.enforcesItself(p); c.Applet || c.Unconfined {
 		return e.checkReadOnly(c, tool.Ref)
 	}
-	if err := e.unenforced(ctx, c, tool, stated.all.Net, p.Held); err != nil {
+	err = e.unenforced(ctx, c, tool, stated.all.Net, p.Held)
+	if err != nil {
 		return err
 	}
-	if err := e.checkReadOnly(c, tool.Ref); err != nil || c.Unconfined {
+	err = e.checkReadOnly(c, tool.Ref)
+	if err != nil || c.Unconfined {
 		return err
 	}
 	c.Rung = string(e.ladder().Best)
@@ -190,16 +195,27 @@ func (e *Executor) unlinked() []string {
 
 // unenforced removes the sandbox of a tool that this machine cannot enforce, if the user's
 // allowance names the tool. Without that its run is refused.
-func (e *Executor) unenforced(ctx context.Context, c *Confinement, tool *resolve.Item, stated string, held policy.Held) error {
+func (e *Executor) unenforced(
+	ctx context.Context,
+	c *Confinement,
+	tool *resolve.Item,
+	stated string,
+	held policy.Held,
+) error {
 	refused := e.ladder().Enforces(c.Profile.Net)
 	if refused == nil || e.p.Unconfined == nil {
 		return nil
 	}
 	// A policy or a caller that narrows must not remove the sandbox.
-	if stated != c.Profile.Net || slices.ContainsFunc(held, func(g policy.Grant) bool { return g.Profile != nil }) {
+	if stated != c.Profile.Net ||
+		slices.ContainsFunc(held, func(g policy.Grant) bool { return g.Profile != nil }) {
 		return nil
 	}
-	named, err := e.p.Unconfined(ctx, tool.Ref, "ed25519:"+tool.Verdict.Signer.String())
+	named, err := e.p.Unconfined(
+		ctx,
+		tool.Ref,
+		"ed25519:"+tool.Verdict.Signer.String(),
+	)
 	if err == nil && named {
 		c.Unconfined = true
 		c.Notes = []string{"the sandbox: net " + c.Profile.Net + " needs a network namespace, which this machine does not have"}
@@ -220,7 +236,9 @@ func (e *Executor) locate(c *Confinement, ref item.Ref, signer string, programs,
 // enforcesItself reports whether a plan runs a body of rye that starts no program. An
 // applet that is not listed here needs a sandbox.
 func (e *Executor) enforcesItself(p *Plan) bool {
-	if p.Program != e.p.Self || len(p.Argv) != 3 || p.Argv[1] != "applet" {
+	if p.Program != e.p.Self ||
+		len(p.Argv) != 3 ||
+		p.Argv[1] != "applet" {
 		return false
 	}
 	switch p.Argv[2] {

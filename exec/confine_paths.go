@@ -66,7 +66,9 @@ func (e *Executor) locations(ref item.Ref, signer string) locations {
 		store:    seen.Real(e.p.Cache),
 		seen:     seen,
 	}
-	if loc.project == "" && e.p.Dir != "" && !loc.around(seen.Real(e.p.Dir)) {
+	if loc.project == "" &&
+		e.p.Dir != "" &&
+		!loc.around(seen.Real(e.p.Dir)) {
 		loc.project = seen.Real(e.p.Dir) // outside a project, the working directory
 	}
 	return loc
@@ -82,13 +84,16 @@ func (e *Executor) toolCache(ref item.Ref, signer string) string {
 	return filepath.Join(real(e.p.Cache), "sandbox", hex.EncodeToString(sum[:8]))
 }
 
-func (loc locations) real(path string) string { return loc.seen.Real(path) }
+func (loc locations) real(path string) string {
+	return loc.seen.Real(path)
+}
 
 // secrets are the directories of the user that no program reads.
 func (loc locations) secrets() []string {
 	var out []string
 	for _, d := range loc.private {
-		if at := loc.real(d.Path); !d.Readable && at != loc.home {
+		at := loc.real(d.Path)
+		if !d.Readable && at != loc.home {
 			out = append(out, at)
 		}
 	}
@@ -102,7 +107,9 @@ func (loc locations) around(dir string) bool {
 	if filepath.Dir(dir) == dir || loc.home != "" && within(loc.home, dir) {
 		return true
 	}
-	return slices.ContainsFunc(loc.secrets(), func(secret string) bool { return within(secret, dir) })
+	return slices.ContainsFunc(loc.secrets(), func(secret string) bool {
+		return within(secret, dir)
+	})
 }
 
 // grants resolves the paths of a profile. What does not exist, is a link that leads
@@ -186,7 +193,9 @@ func (loc locations) resolve(path string, write bool, g *grants) (string, bool) 
 		if inProject && loc.copied && within(loc.project, loc.real(d.Path)) {
 			continue // the copy is below a private directory
 		}
-		if (write || !d.Readable) && loc.real(d.Path) != loc.home && within(found, loc.real(d.Path)) {
+		if (write || !d.Readable) &&
+			loc.real(d.Path) != loc.home &&
+			within(found, loc.real(d.Path)) {
 			return skip("no program gets %s", d.What)
 		}
 	}
@@ -203,7 +212,8 @@ func (g *grants) programs(paths, env []string, profile policy.Profile, loc locat
 	g.execAny = profile.Exec != nil && slices.Contains(*profile.Exec, policy.ExecAny)
 	if !g.execAny && profile.Exec != nil {
 		for _, name := range *profile.Exec {
-			if path, err := proc.LookPath(name, env); err == nil && filepath.IsAbs(path) {
+			path, err := proc.LookPath(name, env)
+			if err == nil && filepath.IsAbs(path) {
 				paths = append(paths, path)
 			} else {
 				g.notes = append(g.notes, "exec "+name+": it is not installed")
@@ -246,7 +256,8 @@ func hops(path string) []string {
 	if file := real(path); !slices.Contains(out, file) {
 		out = append(out, file)
 	}
-	if script := shebang(out[len(out)-1]); script != "" && len(out) < maxHops {
+	script := shebang(out[len(out)-1])
+	if script != "" && len(out) < maxHops {
 		for _, hop := range hops(script) {
 			if !slices.Contains(out, hop) {
 				out = append(out, hop)

@@ -24,7 +24,11 @@ type Program struct {
 // sandbox, and returns the isolation that applies. finish completes the run.
 // rye serve as an MCP server of another project is not confined: it starts its programs in
 // sandboxes of their own, and the kernel refuses one inside another.
-func (e *Executor) Confine(ctx context.Context, p Program, cmd *proc.Cmd) (applied *Sandbox, finish func(*proc.Result) error, err error) {
+func (e *Executor) Confine(
+	ctx context.Context,
+	p Program,
+	cmd *proc.Cmd,
+) (applied *Sandbox, finish func(*proc.Result) error, err error) {
 	c, err := e.confinement(ctx, stating{
 		ref:      p.Ref,
 		declared: p.Declared,
@@ -37,7 +41,9 @@ func (e *Executor) Confine(ctx context.Context, p Program, cmd *proc.Cmd) (appli
 	}
 	// rye serve starts its programs in sandboxes of their own, which it could not create
 	// inside a sandbox.
-	c.Applet = len(cmd.Argv) > 1 && cmd.Argv[1] == "serve" && real(cmd.Path) == real(e.p.Self)
+	c.Applet = len(cmd.Argv) > 1 &&
+		cmd.Argv[1] == "serve" &&
+		real(cmd.Path) == real(e.p.Self)
 	// The programs of such a server do not belong to this thread.
 	served := *c
 	served.Applet, served.Unconfined = false, c.Unconfined || c.Applet

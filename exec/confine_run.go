@@ -52,7 +52,11 @@ var probed = sync.OnceValue(sandbox.Probe)
 // confined changes cmd so that it starts in the sandbox of the plan. It returns the
 // isolation that applies. finish completes the run: it returns why the run failed if
 // that was the sandbox.
-func (e *Executor) confined(ctx context.Context, c *Confinement, cmd *proc.Cmd) (applied *Sandbox, finish func(*proc.Result) error, err error) {
+func (e *Executor) confined(
+	ctx context.Context,
+	c *Confinement,
+	cmd *proc.Cmd,
+) (applied *Sandbox, finish func(*proc.Result) error, err error) {
 	if c.Applet || c.Unconfined {
 		s := &Sandbox{
 			Rung:    RungNone,
@@ -74,7 +78,9 @@ func (e *Executor) confined(ctx context.Context, c *Confinement, cmd *proc.Cmd) 
 	}
 	var proxy *sandbox.Proxy
 	if c.Profile.Net == policy.NetHosts {
-		g.Listen = func(l net.Listener) { proxy = sandbox.StartProxy(ctx, l, sandbox.ProxyParams{Hosts: c.Profile.Hosts}) }
+		g.Listen = func(l net.Listener) {
+			proxy = sandbox.StartProxy(ctx, l, sandbox.ProxyParams{Hosts: c.Profile.Hosts})
+		}
 		cmd.Env = proc.Merge(cmd.Env, sandbox.ProxyEnv(sandbox.ProxyAddr, c.Profile.Hosts))
 	}
 	if !g.contains(real(cmd.Dir)) {
@@ -95,7 +101,8 @@ func (e *Executor) confined(ctx context.Context, c *Confinement, cmd *proc.Cmd) 
 	}
 	return applied, func(res *proc.Result) error {
 		err := end(res)
-		if follow := index.Close(context.WithoutCancel(ctx), e.p.Environ); follow != nil {
+		follow := index.Close(context.WithoutCancel(ctx), e.p.Environ)
+		if follow != nil {
 			applied.Notes = append(applied.Notes, "the index of git did not follow the commit of the program; `git reset` does it: "+follow.Error())
 		}
 		if proxy != nil {
@@ -108,7 +115,11 @@ func (e *Executor) confined(ctx context.Context, c *Confinement, cmd *proc.Cmd) 
 }
 
 // index gives a program that may commit an index of its own.
-func (e *Executor) index(g *grant, c *Confinement, cmd *proc.Cmd) (*commitindex.Index, error) {
+func (e *Executor) index(
+	g *grant,
+	c *Confinement,
+	cmd *proc.Cmd,
+) (*commitindex.Index, error) {
 	if g.Repositories != sandbox.CommitRepositories || g.Project == "" {
 		return nil, nil
 	}
@@ -188,7 +199,10 @@ func (e *Executor) grant(c *Confinement) grant {
 		g.Home = filepath.Join(g.Cache, "home")
 	}
 	// Programs name the project as the caller spelled it, which may be by a link.
-	if dir := e.p.Dir; dir != "" && dir != real(dir) && (grant{g}).contains(real(dir)) {
+	dir := e.p.Dir
+	if dir != "" &&
+		dir != real(dir) &&
+		(grant{g}).contains(real(dir)) {
 		g.Read = append(slices.Clone(g.Read), dir)
 	}
 	return grant{g}
@@ -198,11 +212,14 @@ func (e *Executor) grant(c *Confinement) grant {
 // for copies of files that rye creates meanwhile. An error is not one of this run: the run that
 // has a log reports it.
 func (e *Executor) makeRecords(g grant) {
-	if e.p.Project == "" || e.p.Records == "" || !slices.ContainsFunc(g.Write, func(at string) bool { return within(real(e.p.Project), at) }) {
+	if e.p.Project == "" ||
+		e.p.Records == "" ||
+		!slices.ContainsFunc(g.Write, func(at string) bool { return within(real(e.p.Project), at) }) {
 		return
 	}
 	for _, dir := range []string{filepath.ToSlash(e.p.Records), atomicfile.Created} {
-		if _, err := os.Lstat(filepath.Join(e.p.Project, filepath.FromSlash(dir))); errors.Is(err, fs.ErrNotExist) {
+		_, err := os.Lstat(filepath.Join(e.p.Project, filepath.FromSlash(dir)))
+		if errors.Is(err, fs.ErrNotExist) {
 			_ = atomicfile.Project(e.p.Project).MkdirAll(dir)
 		}
 	}
@@ -210,7 +227,10 @@ func (e *Executor) makeRecords(g grant) {
 
 // contains reports whether a program with the grant can read a directory.
 func (g grant) contains(dir string) bool {
-	return slices.ContainsFunc(slices.Concat(g.Read, g.Write, g.Fixed, systemDirs()), func(at string) bool { return within(dir, at) })
+	return slices.ContainsFunc(
+		slices.Concat(g.Read, g.Write, g.Fixed, systemDirs()),
+		func(at string) bool { return within(dir, at) },
+	)
 }
 
 // sandboxFailure reports whether an error of the sandbox means that the program was

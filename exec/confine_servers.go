@@ -30,7 +30,8 @@ func consentedServers(settings map[string]any, consents []string) []languageServ
 		}
 		paths, _ := m["read"].([]any)
 		for _, p := range paths {
-			if path, ok := p.(string); ok && policy.CheckProfilePath(path) == nil {
+			path, ok := p.(string)
+			if ok && policy.CheckProfilePath(path) == nil {
 				s.read = append(s.read, path)
 			}
 		}
@@ -44,7 +45,8 @@ func consentedServers(settings map[string]any, consents []string) []languageServ
 func (e *Executor) admitServers(c *Confinement, p *Plan) []string {
 	var programs []string
 	for _, s := range p.servers {
-		if path, err := proc.LookPath(s.command, p.Env); err == nil {
+		path, err := proc.LookPath(s.command, p.Env)
+		if err == nil {
 			programs = append(programs, absolute(path, p.Dir))
 		}
 		if len(s.read) > 0 && c.Profile.Read != nil {

@@ -14,7 +14,10 @@ import (
 
 // fieldsOf returns a Reader of the metadata of an item.
 func fieldsOf(it *resolve.Item) *tree.Reader {
-	return tree.NewReader(&tree.Doc{Root: it.Meta.Fields, Pos: it.Meta.Pos}, diag.ConfigError)
+	return tree.NewReader(
+		&tree.Doc{Root: it.Meta.Fields, Pos: it.Meta.Pos},
+		diag.ConfigError,
+	)
 }
 
 // decodeError returns the findings of a Reader of an item as one error, or nil.
@@ -48,7 +51,8 @@ func readEnvConfigs(c *Chain) ([]*envConfig, error) {
 	for i, el := range c.Elements {
 		fields := fieldsOf(el)
 		out[i] = readEnvConfig(fields)
-		if err := decodeError("reading env_config of "+el.Ref.String(), el, fields); err != nil {
+		err := decodeError("reading env_config of "+el.Ref.String(), el, fields)
+		if err != nil {
 			errs = append(errs, err)
 		}
 	}

@@ -70,18 +70,28 @@ func (c *Confinement) denials(stderr []byte, report *Sandbox) []denial {
 		}
 	}
 	for line := range strings.Lines(string(stderr[max(0, len(stderr)-maxDenialText):])) {
-		if len(out) == 0 && c.Profile.Net != policy.NetAny && c.Profile.Net != policy.NetHosts && texts().net.MatchString(line) {
+		if len(out) == 0 &&
+			c.Profile.Net != policy.NetAny &&
+			c.Profile.Net != policy.NetHosts &&
+			texts().net.MatchString(line) {
 			add(denial{"net", hostIn(line)})
 		}
 		found := texts().path.FindAllStringSubmatch(line, 4)
 		for _, m := range found {
-			if d, ok := c.denied(strings.TrimRight(m[1], "."), line, report); ok {
+			d, ok := c.denied(strings.TrimRight(m[1], "."), line, report)
+			if ok {
 				add(d)
 			}
 		}
 		// A relative path is below the directory where the program started.
-		if m := texts().relative.FindStringSubmatch(line); m != nil && c.grants.project != "" {
-			if d, ok := c.denied(filepath.Join(c.grants.project, m[1]+m[2]), line, report); ok {
+		m := texts().relative.FindStringSubmatch(line)
+		if m != nil && c.grants.project != "" {
+			d, ok := c.denied(
+				filepath.Join(c.grants.project, m[1]+m[2]),
+				line,
+				report,
+			)
+			if ok {
 				add(d)
 			}
 		}
@@ -92,7 +102,8 @@ func (c *Confinement) denials(stderr []byte, report *Sandbox) []denial {
 // hostIn returns the host that a message names, or "".
 func hostIn(line string) string {
 	for _, re := range texts().hosts {
-		if m := re.FindStringSubmatch(line); m != nil && policy.CheckHostPattern(m[1]) == nil {
+		m := re.FindStringSubmatch(line)
+		if m != nil && policy.CheckHostPattern(m[1]) == nil {
 			return m[1]
 		}
 	}
@@ -104,10 +115,13 @@ func hostIn(line string) string {
 func (c *Confinement) denied(path, line string, report *Sandbox) (denial, bool) {
 	path = filepath.Clean(path)
 	in := func(dirs ...string) bool {
-		return slices.ContainsFunc(dirs, func(dir string) bool { return within(path, dir) })
+		return slices.ContainsFunc(dirs, func(dir string) bool {
+			return within(path, dir)
+		})
 	}
 	g := c.grants
-	readable := in(slices.Concat(g.read, g.write, g.fixed, systemDirs())...) || g.cache != "" && in(g.cache)
+	readable := in(slices.Concat(g.read, g.write, g.fixed, systemDirs())...) ||
+		g.cache != "" && in(g.cache)
 	refused := texts().readOnly.MatchString(line) || texts().refused.MatchString(line)
 	switch {
 	case refused && in(g.write...) && c.protects(path):
@@ -119,9 +133,12 @@ func (c *Confinement) denied(path, line string, report *Sandbox) (denial, bool) 
 	case texts().refused.MatchString(line) && !g.execAny && isProgram(path):
 		return denial{"exec", filepath.Base(path)}, !slices.Contains(g.exec, path)
 	case texts().refused.MatchString(line) && readable:
-		return denial{"fs.write", g.spelled(filepath.Dir(path))}, !in(g.write...) && !in("/dev", "/proc")
+		return denial{"fs.write", g.spelled(filepath.Dir(path))}, !in(g.write...) &&
+			!in("/dev", "/proc")
 	case texts().refused.MatchString(line) || texts().absent.MatchString(line):
-		return denial{"fs.read", g.spelled(path)}, !readable && !in("/dev", "/proc", "/sys") && exists(path)
+		return denial{"fs.read", g.spelled(path)}, !readable &&
+			!in("/dev", "/proc", "/sys") &&
+			exists(path)
 	}
 	return denial{}, false
 }
@@ -140,7 +157,9 @@ func (c *Confinement) protects(path string) bool {
 }
 
 // systemDirs are the directories that every program reads.
-func systemDirs() []string { return []string{"/usr", "/bin", "/sbin", "/lib", "/opt", "/nix", "/etc"} }
+func systemDirs() []string {
+	return []string{"/usr", "/bin", "/sbin", "/lib", "/opt", "/nix", "/etc"}
+}
 
 func isProgram(path string) bool {
 	fi, err := os.Stat(path)
@@ -175,7 +194,9 @@ func nameDenials(err *diag.Error, found []denial) {
 	}
 	err.WithDetail("denied", keysOf(found))
 	if err.Reason == "" || err.Reason == "no_stderr" {
-		err.WithReason(reasonOf(found[0])).WithDetail("value", found[0].Value)
+		err.
+			WithReason(reasonOf(found[0])).
+			WithDetail("value", found[0].Value)
 	}
 }
 

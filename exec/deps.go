@@ -28,7 +28,10 @@ func Script(it *resolve.Item) (*pep723.Block, error) {
 		return nil, nil
 	}
 	b, found := pep723.Parse(it.Bytes)
-	return b, diag.FromFindings("reading the dependencies of "+it.Ref.String(), diag.WithPath(found, it.Path()))
+	return b, diag.FromFindings(
+		"reading the dependencies of "+it.Ref.String(),
+		diag.WithPath(found, it.Path()),
+	)
 }
 
 // Machine returns the interpreter of this machine that runs a chain with packages of its
@@ -38,7 +41,9 @@ func (e *Executor) Machine(ctx context.Context, c *Chain) (path string, py wheel
 	if err != nil {
 		return "", py, err
 	}
-	i := slices.IndexFunc(envs, func(ec *envConfig) bool { return ec.interpreter != nil && ec.interpreter.kind == "venv_python" })
+	i := slices.IndexFunc(envs, func(ec *envConfig) bool {
+		return ec.interpreter != nil && ec.interpreter.kind == "venv_python"
+	})
 	if i < 0 || envs[i].interpreter.fallback == "" {
 		return "", py, diag.New(diag.ConfigError, "finding the Python of %s: its runtime has no interpreter of type venv_python with a fallback, so # /// script does not apply", c.Tool().Ref)
 	}
@@ -85,7 +90,14 @@ func (e *Executor) packages(ctx context.Context, c *Chain) (*packages, error) {
 		return nil, err
 	}
 	if !pep723.Permits(block.Python, py.Version) {
-		return nil, diag.New(diag.MissingDependency, "running %s: it needs Python %s, and %s is %s", tool.Ref, block.Python, python, py.Version).
+		return nil, diag.New(
+			diag.MissingDependency,
+			"running %s: it needs Python %s, and %s is %s",
+			tool.Ref,
+			block.Python,
+			python,
+			py.Version,
+		).
 			WithReason("python_version").WithDetail("requires", block.Python)
 	}
 	if len(block.Requirements) == 0 {
@@ -129,14 +141,18 @@ func (e *Executor) lockedDeps(tool *resolve.Item, block *pep723.Block) ([]lock.D
 	}
 	for _, r := range block.Requirements {
 		name := depName(r)
-		if !strings.Contains(r, ";") && !slices.ContainsFunc(entry.Deps, func(d lock.Dep) bool { return d.Name == name }) {
-			return nil, diag.New(diag.LockStale, "running %s: %s has no wheel of %s", tool.Ref, lock.LockFile, name).WithReason("relock")
+		if !strings.Contains(r, ";") &&
+			!slices.ContainsFunc(entry.Deps, func(d lock.Dep) bool { return d.Name == name }) {
+			return nil, diag.New(diag.LockStale, "running %s: %s has no wheel of %s", tool.Ref, lock.LockFile, name).
+				WithReason("relock")
 		}
 	}
 	return entry.Deps, nil
 }
 
-var separators = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[-_.]+`) })
+var separators = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`[-_.]+`)
+})
 
 // depName returns the normalized name of a requirement.
 func depName(requirement string) string {
@@ -145,7 +161,11 @@ func depName(requirement string) string {
 }
 
 // readWheels reads the wheel of each package that is for this machine.
-func readWheels(store wheels.Store, deps []lock.Dep, tool *resolve.Item) ([][]byte, error) {
+func readWheels(
+	store wheels.Store,
+	deps []lock.Dep,
+	tool *resolve.Item,
+) ([][]byte, error) {
 	var out [][]byte
 	found := map[string]bool{}
 	for _, d := range deps {
@@ -176,7 +196,10 @@ func (k *packages) use(p *Plan, env map[string]string) {
 	}
 	if k.dir != "" {
 		// First, so that no other sitecustomize.py hides the one that adds the packages.
-		env["PYTHONPATH"] = strings.TrimSuffix(filepath.Join(k.dir, wheels.SiteDir)+string(os.PathListSeparator)+env["PYTHONPATH"], string(os.PathListSeparator))
+		env["PYTHONPATH"] = strings.TrimSuffix(
+			filepath.Join(k.dir, wheels.SiteDir)+string(os.PathListSeparator)+env["PYTHONPATH"],
+			string(os.PathListSeparator),
+		)
 		env["PYTHONNOUSERSITE"] = "1"
 		p.Packages = k.dir
 	}

@@ -16,7 +16,9 @@ import (
 // runs in its own process (graphs, requests, file tools) needs a signature.
 func DevProfile() policy.Profile {
 	off := false
-	paths := func() *[]string { return &[]string{"{project}", "{tmp}"} }
+	paths := func() *[]string {
+		return &[]string{"{project}", "{tmp}"}
+	}
 	return policy.Profile{
 		Read:   paths(),
 		Write:  paths(),
@@ -28,10 +30,16 @@ func DevProfile() policy.Profile {
 // DevChain is Chain for a tool that its user is editing. accept returns nil if the tool
 // may run without a valid signature; every other element is verified and compared with
 // the lock as always. The rung must be strict, before anything is started.
-func (e *Executor) DevChain(ctx context.Context, ref item.Ref, accept func(*resolve.Item) error) (*Chain, error) {
+func (e *Executor) DevChain(
+	ctx context.Context,
+	ref item.Ref,
+	accept func(*resolve.Item) error,
+) (*Chain, error) {
 	if best := e.ladder().Best; best != sandbox.Strict {
 		return nil, diag.New(diag.SandboxUnavailable, "running %s with --dev: an item without a signature needs the sandbox %s, and this system reaches %s", ref, sandbox.Strict, best).
-			WithReason("dev_rung").WithDetail("ref", ref.String()).WithDetail("wanted", string(sandbox.Strict))
+			WithReason("dev_rung").
+			WithDetail("ref", ref.String()).
+			WithDetail("wanted", string(sandbox.Strict))
 	}
 	c, err := e.walk(ctx, ref, accept)
 	if err != nil {
@@ -45,7 +53,9 @@ func (e *Executor) DevChain(ctx context.Context, ref item.Ref, accept func(*reso
 func (p *Plan) CheckDev() error {
 	ref := p.Chain.Tool().Ref.String()
 	refuse := func(why string) error {
-		return diag.New(diag.PolicyDenied, "running %s with --dev: %s", ref, why).WithReason("dev").WithDetail("ref", ref)
+		return diag.New(diag.PolicyDenied, "running %s with --dev: %s", ref, why).
+			WithReason("dev").
+			WithDetail("ref", ref)
 	}
 	switch {
 	case p.Native != nil || p.Sandbox == nil || p.Sandbox.Applet:

@@ -48,7 +48,8 @@ func startupFiles(program string) ([]string, error) {
 	names := []string{filepath.Join(dir, "pyvenv.cfg"), filepath.Join(home, "pyvenv.cfg")}
 	_, err := os.Lstat(names[1])
 	venv := err == nil
-	if names, err = appendNamed(names, dir, func(name string) bool { return strings.HasSuffix(name, "._pth") }); err != nil || !venv {
+	if names, err = appendNamed(names, dir, func(name string) bool { return strings.HasSuffix(name, "._pth") }); err != nil ||
+		!venv {
 		return names, err
 	}
 	for _, dir := range sitePackages(home) {
@@ -76,7 +77,9 @@ func sitePackages(home string) []string {
 
 // startup reports whether Python runs a file of site-packages at every start.
 func startup(name string) bool {
-	return strings.HasSuffix(name, ".pth") || strings.HasPrefix(name, "sitecustomize.") || strings.HasPrefix(name, "usercustomize.")
+	return strings.HasSuffix(name, ".pth") ||
+		strings.HasPrefix(name, "sitecustomize.") ||
+		strings.HasPrefix(name, "usercustomize.")
 }
 
 // appendNamed appends the files of a directory whose lower-case name want

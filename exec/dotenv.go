@@ -82,7 +82,11 @@ func (d *dotenvNames) among(chain []*envConfig) func(name string) bool {
 // dotenv adds the variables of the project's .env that takes names. The file is not
 // signed: its variables override no others, and none may choose the code that a
 // program loads. A missing file adds nothing.
-func (e *Executor) dotenv(el *resolve.Item, takes func(string) bool, vars map[string]string) error {
+func (e *Executor) dotenv(
+	el *resolve.Item,
+	takes func(string) bool,
+	vars map[string]string,
+) error {
 	if e.p.Project == "" {
 		return nil
 	}
@@ -94,7 +98,8 @@ func (e *Executor) dotenv(el *resolve.Item, takes func(string) bool, vars map[st
 		return diag.New(diag.CodeOf(err), "reading .env for %s: %w", el.Ref, err)
 	}
 	add, fs := parseDotenv(b, takes)
-	if err := diag.FromFindings("reading .env for "+el.Ref.String(), diag.WithPath(fs, ".env")); err != nil {
+	err = diag.FromFindings("reading .env for "+el.Ref.String(), diag.WithPath(fs, ".env"))
+	if err != nil {
 		return err
 	}
 	for name, value := range add {
@@ -120,7 +125,8 @@ func parseDotenv(b []byte, takes func(string) bool) (map[string]string, []diag.F
 			continue
 		}
 		text = strings.TrimPrefix(text, "export ")
-		if name, _, ok := strings.Cut(text, "="); ok && !takes(strings.TrimSpace(name)) {
+		name, _, ok := strings.Cut(text, "=")
+		if ok && !takes(strings.TrimSpace(name)) {
 			continue
 		}
 		name, value, msg := dotenvLine(text)
@@ -163,7 +169,9 @@ func dotenvLine(text string) (name, value, msg string) {
 func choosesPrograms(name string) bool {
 	name = strings.ToUpper(name)
 	return slices.Contains(programVars(), name) ||
-		slices.ContainsFunc(programPrefixes(), func(prefix string) bool { return strings.HasPrefix(name, prefix) })
+		slices.ContainsFunc(programPrefixes(), func(prefix string) bool {
+			return strings.HasPrefix(name, prefix)
+		})
 }
 
 // programVars returns the variables that choosesPrograms reports.

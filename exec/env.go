@@ -19,7 +19,11 @@ import (
 // environment returns the complete environment: the allow-list, then the variables
 // that the elements declare, from the primitive to the tool. No element overrides
 // a variable that rye sets.
-func (e *Executor) environment(ctx context.Context, p *Plan, cfg *config) (map[string]string, error) {
+func (e *Executor) environment(
+	ctx context.Context,
+	p *Plan,
+	cfg *config,
+) (map[string]string, error) {
 	if err := e.mayPass(p, p.Chain.Elements...); err != nil {
 		return nil, err
 	}
@@ -42,7 +46,8 @@ func (e *Executor) environment(ctx context.Context, p *Plan, cfg *config) (map[s
 		vars[idempotencyVar] = p.Key
 	}
 	for i, ec := range slices.Backward(p.envs) {
-		if err := e.addEnv(ctx, p, p.Chain.Elements[i], ec, vars); err != nil {
+		err := e.addEnv(ctx, p, p.Chain.Elements[i], ec, vars)
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -81,7 +86,9 @@ func exported(vars map[string]string) []string {
 // inside reports whether an absolute path is in the project, as it is spelled or
 // with all links followed. A project at the root of the file system contains no
 // path: every program of the machine would need consent.
-func inside(path, project string) bool { return insideOf(path, project, real(project)) }
+func inside(path, project string) bool {
+	return insideOf(path, project, real(project))
+}
 
 // insideOf is inside with the links of the project followed before.
 func insideOf(path, project, at string) bool {
@@ -106,14 +113,23 @@ func within(path, dir string) bool {
 		dir = strings.ToLower(dir)
 	}
 	rel, err := filepath.Rel(dir, path)
-	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
+	return err == nil &&
+		rel != ".." &&
+		!strings.HasPrefix(rel, ".."+string(filepath.Separator))
 }
 
 // addEnv adds the variables that one element declares. Each step may use the
 // variables of the steps before it, and env comes last so that it can use all.
-func (e *Executor) addEnv(ctx context.Context, p *Plan, el *resolve.Item, ec *envConfig, vars map[string]string) error {
+func (e *Executor) addEnv(
+	ctx context.Context,
+	p *Plan,
+	el *resolve.Item,
+	ec *envConfig,
+	vars map[string]string,
+) error {
 	if ec.dotenv != nil {
-		if err := e.dotenv(el, ec.dotenv.among(p.envs), vars); err != nil {
+		err := e.dotenv(el, ec.dotenv.among(p.envs), vars)
+		if err != nil {
 			return err
 		}
 	}
@@ -147,7 +163,9 @@ func expandInto(vars, add map[string]string) error {
 
 // badName returns why an element may not declare a variable of that name, or "".
 func badName(name string) string {
-	if envName(name) != strings.ToUpper(name) || name == "" || name[0] >= '0' && name[0] <= '9' {
+	if envName(name) != strings.ToUpper(name) ||
+		name == "" ||
+		name[0] >= '0' && name[0] <= '9' {
 		return "a name is letters, digits and _"
 	}
 	switch strings.ToUpper(name) { // names of variables ignore case on Windows
@@ -171,7 +189,8 @@ func paramEnv(vars map[string]string, prefix string, params map[string]any) erro
 		case string, bool, int64, float64:
 			key := prefix + envName(name)
 			text := fmt.Sprint(v)
-			if _, taken := declared[key]; taken || proc.IsLoaderVar(key) || badName(key) != "" {
+			_, taken := declared[key]
+			if taken || proc.IsLoaderVar(key) || badName(key) != "" {
 				return diag.New(diag.ValidationFailed, "passing parameter %q: it may not set environment variable %s", name, key)
 			}
 			if len(key)+1+len(text) < maxParamEnv && !strings.ContainsRune(text, 0) {

@@ -134,10 +134,14 @@ type Chain struct {
 }
 
 // Tool returns the first element.
-func (c *Chain) Tool() *resolve.Item { return c.Elements[0] }
+func (c *Chain) Tool() *resolve.Item {
+	return c.Elements[0]
+}
 
 // Primitive returns the last element.
-func (c *Chain) Primitive() *resolve.Item { return c.Elements[len(c.Elements)-1] }
+func (c *Chain) Primitive() *resolve.Item {
+	return c.Elements[len(c.Elements)-1]
+}
 
 // Chain resolves, verifies and validates the chain of a tool and compares it with
 // the lock. The error has every finding of every element that could be read; the
@@ -156,7 +160,11 @@ func (e *Executor) Walk(ctx context.Context, ref item.Ref) (*Chain, error) {
 }
 
 // walk is Walk with accept, which decides about the tool itself if it is not nil.
-func (e *Executor) walk(ctx context.Context, ref item.Ref, accept func(*resolve.Item) error) (*Chain, error) {
+func (e *Executor) walk(
+	ctx context.Context,
+	ref item.Ref,
+	accept func(*resolve.Item) error,
+) (*Chain, error) {
 	first, err := e.p.Resolver.Inspect(ctx, ref)
 	if err != nil {
 		return nil, err
@@ -169,7 +177,11 @@ func (e *Executor) WalkFrom(ctx context.Context, first *resolve.Item) (*Chain, e
 	return e.walkFrom(ctx, first, nil)
 }
 
-func (e *Executor) walkFrom(ctx context.Context, first *resolve.Item, accept func(*resolve.Item) error) (*Chain, error) {
+func (e *Executor) walkFrom(
+	ctx context.Context,
+	first *resolve.Item,
+	accept func(*resolve.Item) error,
+) (*Chain, error) {
 	c := &Chain{Elements: []*resolve.Item{first}}
 	var errs []error
 	for it := first; it != nil; {
@@ -199,7 +211,11 @@ func (e *Executor) walkFrom(ctx context.Context, first *resolve.Item, accept fun
 }
 
 // next returns the executor of it, nil if it is a primitive or names none.
-func (e *Executor) next(ctx context.Context, c *Chain, it *resolve.Item) (*resolve.Item, error) {
+func (e *Executor) next(
+	ctx context.Context,
+	c *Chain,
+	it *resolve.Item,
+) (*resolve.Item, error) {
 	if it.Meta.ExecutorID == "" {
 		return nil, nil
 	}
@@ -208,17 +224,33 @@ func (e *Executor) next(ctx context.Context, c *Chain, it *resolve.Item) (*resol
 		return nil, err
 	}
 	if slices.ContainsFunc(c.Elements, func(el *resolve.Item) bool { return el.Ref == ref }) {
-		return nil, diag.New(diag.CircularDependency, "walking the chain of %s: %s leads back to %s", c.Tool().Ref, c.path(), ref)
+		return nil, diag.New(
+			diag.CircularDependency,
+			"walking the chain of %s: %s leads back to %s",
+			c.Tool().Ref,
+			c.path(),
+			ref,
+		)
 	}
 	if len(c.Elements) == MaxChain {
-		return nil, diag.New(diag.ChainTooDeep, "walking the chain of %s: %s has %d elements and continues with %s", c.Tool().Ref, c.path(), MaxChain, ref)
+		return nil, diag.New(
+			diag.ChainTooDeep,
+			"walking the chain of %s: %s has %d elements and continues with %s",
+			c.Tool().Ref,
+			c.path(),
+			MaxChain,
+			ref,
+		)
 	}
 	next, err := e.p.Resolver.InspectFrom(ctx, ref, it.Root)
 	if code := diag.CodeOf(err); code == diag.ExecutorNotFound {
 		out := diag.New(code, "%w, named as executor_id by %s in %s", err, it.Ref, it.Root.Label())
 		var inner *diag.Error
-		if _, above := e.p.Resolver.Inspect(ctx, ref); above == nil { // a space that this edge does not search has it
-			out = out.WithReason("static_edge").WithDetail("space", string(it.Root.Space))
+		_, above := e.p.Resolver.Inspect(ctx, ref)
+		if above == nil { // a space that this edge does not search has it
+			out = out.
+				WithReason("static_edge").
+				WithDetail("space", string(it.Root.Space))
 		} else if errors.As(err, &inner) && inner.Reason == "nearest" {
 			out = out.WithReason("nearest").WithDetail("nearest", inner.Details["nearest"])
 		}
@@ -243,4 +275,6 @@ func (e *Executor) Programs(ctx context.Context, c *Chain) ([]Interpreter, error
 }
 
 // lower reports whether an element of space a may depend on one of space b.
-func lower(a, b space.Name) bool { return b.Rank() >= a.Rank() }
+func lower(a, b space.Name) bool {
+	return b.Rank() >= a.Rank()
+}

@@ -80,10 +80,14 @@ func (b httpBody) run(ctx context.Context, p *Plan) (*Result, error) {
 	return b.e.runCall(ctx, p)
 }
 
-func (b httpBody) programs(context.Context, *Chain) ([]Interpreter, error) { return nil, nil }
+func (b httpBody) programs(context.Context, *Chain) ([]Interpreter, error) {
+	return nil, nil
+}
 
 // sendsDotenv implements body: a request can send a variable to another host.
-func (b httpBody) sendsDotenv() bool { return true }
+func (b httpBody) sendsDotenv() bool {
+	return true
+}
 
 // send is the Native of the primitive.
 func (b httpBody) send(ctx context.Context, in NativeCall) (map[string]any, error) {
@@ -93,7 +97,8 @@ func (b httpBody) send(ctx context.Context, in NativeCall) (map[string]any, erro
 	}
 	call.OnEvent = in.OnLine
 	// Plan compiled the schema before: it has no error here.
-	if s, err := Schema(in.Chain.Tool()); s != nil && err == nil {
+	s, err := Schema(in.Chain.Tool())
+	if s != nil && err == nil {
 		for _, name := range s.Properties() {
 			if _, given := in.Parameters[name]; !given {
 				call.Absent = append(call.Absent, name)
@@ -144,14 +149,17 @@ func (b httpBody) configure(ctx context.Context, in *NativeCall) error {
 	}
 	if s != nil {
 		in.Config = s.Defaults(in.Config)
-		if err := diag.FromFindings(doing, located(c, s.Validate(in.Config))); err != nil {
+		err := diag.FromFindings(doing, located(c, s.Validate(in.Config)))
+		if err != nil {
 			return err
 		}
 	}
 	if err := b.findSinks(ctx, in); err != nil {
 		return err
 	}
-	fs := httpstep.Check(in.Config, func(key string) diag.Position { return c.Tool().Meta.Pos[key] })
+	fs := httpstep.Check(in.Config, func(key string) diag.Position {
+		return c.Tool().Meta.Pos[key]
+	})
 	return diag.FromFindings(doing, diag.WithPath(fs, c.Tool().Path()))
 }
 
@@ -164,7 +172,13 @@ func located(c *Chain, vs []schema.Violation) []diag.Finding {
 		f.Path = c.Tool().Path()
 		for key := path; key != ""; key = key[:max(strings.LastIndexAny(key, ".["), 0)] {
 			// What is missing is missing in the tool: no primitive has a fault that it reports.
-			if i := slices.IndexFunc(c.Elements[:len(c.Elements)-1], func(el *resolve.Item) bool { return el.Meta.Pos[key].Line > 0 }); i >= 0 {
+			i := slices.IndexFunc(
+				c.Elements[:len(c.Elements)-1],
+				func(el *resolve.Item) bool {
+					return el.Meta.Pos[key].Line > 0
+				},
+			)
+			if i >= 0 {
 				pos := c.Elements[i].Meta.Pos[key]
 				f.Path = c.Elements[i].Path()
 				f.Line = pos.Line
@@ -195,7 +209,11 @@ func (b httpBody) findSinks(ctx context.Context, in *NativeCall) error {
 
 // findSink reads the item of one sink, as a static edge of the tool, and lays
 // the tool's own settings over the item's.
-func (b httpBody) findSink(ctx context.Context, in *NativeCall, v any) (map[string]any, error) {
+func (b httpBody) findSink(
+	ctx context.Context,
+	in *NativeCall,
+	v any,
+) (map[string]any, error) {
 	tool := in.Chain.Tool()
 	own, _ := v.(map[string]any)
 	name, isName := v.(string)
@@ -228,9 +246,17 @@ func (b httpBody) findSink(ctx context.Context, in *NativeCall, v any) (map[stri
 	if s != nil {
 		var fs []diag.Finding
 		for _, v := range s.Validate(settings) {
-			fs = append(fs, diag.Errorf(diag.ConfigError, 0, 0, "%s %s", v.Path, v.Message))
+			fs = append(fs, diag.Errorf(
+				diag.ConfigError,
+				0,
+				0,
+				"%s %s",
+				v.Path,
+				v.Message,
+			))
 		}
-		if err := diag.FromFindings("reading the settings of "+it.Ref.String()+" in "+tool.Path(), fs); err != nil {
+		err := diag.FromFindings("reading the settings of "+it.Ref.String()+" in "+tool.Path(), fs)
+		if err != nil {
 			return nil, err
 		}
 	}

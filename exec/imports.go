@@ -22,14 +22,20 @@ const (
 // needsProject reports whether a tool runs with the interpreter that the project has,
 // and which modules are the reason. Not more than comfort depends on the answer: the
 // fallback is a program of the machine, and the project's interpreter needs consent.
-func (e *Executor) needsProject(ctx context.Context, c *Chain, ic *interpreterConfig) (modules []string, needs bool) {
+func (e *Executor) needsProject(
+	ctx context.Context,
+	c *Chain,
+	ic *interpreterConfig,
+) (modules []string, needs bool) {
 	switch {
 	case ic.project == projectNever:
 		return nil, false
 	case ic.project == projectAlways || ic.fallback == "" || len(ic.stdlib) == 0:
 		return nil, true
 	}
-	modules = slices.DeleteFunc(e.imports(ctx, c), func(name string) bool { return slices.Contains(ic.stdlib, name) })
+	modules = slices.DeleteFunc(e.imports(ctx, c), func(name string) bool {
+		return slices.Contains(ic.stdlib, name)
+	})
 	return modules, len(modules) > 0
 }
 
@@ -39,7 +45,8 @@ func (e *Executor) imports(ctx context.Context, c *Chain) []string {
 	own := map[string]bool{}
 	sources := []*resolve.Item{c.Tool()}
 	// An error here is reported by the run, which reads the same files.
-	if set, err := e.anchored(ctx, c); err == nil && set != nil {
+	set, err := e.anchored(ctx, c)
+	if err == nil && set != nil {
 		sources = append(sources, set.with...)
 		for _, it := range sources {
 			for part := range strings.SplitSeq(strings.TrimPrefix(it.Rel, set.base+"/"), "/") {

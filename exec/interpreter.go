@@ -36,7 +36,13 @@ type Interpreter struct {
 
 // interpreter finds the program that ic describes. A program inside the project
 // needs consent.
-func (e *Executor) interpreter(ctx context.Context, p *Plan, el *resolve.Item, ic *interpreterConfig, vars map[string]string) (Interpreter, error) {
+func (e *Executor) interpreter(
+	ctx context.Context,
+	p *Plan,
+	el *resolve.Item,
+	ic *interpreterConfig,
+	vars map[string]string,
+) (Interpreter, error) {
 	in := Interpreter{Owner: el.Ref.String(), Var: ic.variable, Project: e.p.Project}
 	env := proc.Environ(vars)
 	switch ic.kind {
@@ -53,7 +59,9 @@ func (e *Executor) interpreter(ctx context.Context, p *Plan, el *resolve.Item, i
 	case "version_manager":
 		in.Path = e.versionManager(ctx, el.Ref, ic, env)
 	}
-	if in.Path != "" && p.own == nil && (ic.kind == "venv_python" || ic.kind == "node_modules") {
+	if in.Path != "" &&
+		p.own == nil &&
+		(ic.kind == "venv_python" || ic.kind == "node_modules") {
 		var needs bool
 		in.Tool = p.Chain.Tool().Ref.String()
 		if in.Modules, needs = e.needsProject(ctx, p.Chain, ic); !needs {
@@ -83,7 +91,8 @@ func absolute(path, dir string) string {
 // consent asks whether a program in the project may run. A program elsewhere needs
 // no consent: an attacker who can change it can change rye too.
 func (e *Executor) consent(in *Interpreter) error {
-	if !inside(in.Path, e.p.Project) && !(e.seesOther() && inside(in.Path, e.p.Dir)) {
+	if !inside(in.Path, e.p.Project) &&
+		!(e.seesOther() && inside(in.Path, e.p.Dir)) {
 		return nil
 	}
 	in.Local = true
@@ -105,7 +114,8 @@ func (e *Executor) program(p *Plan, command string) (string, error) {
 		return "", err
 	}
 	path = absolute(path, p.Dir)
-	if path == e.p.Self || slices.ContainsFunc(p.Interpreters, func(in Interpreter) bool { return in.Path == path }) {
+	if path == e.p.Self ||
+		slices.ContainsFunc(p.Interpreters, func(in Interpreter) bool { return in.Path == path }) {
 		return path, nil
 	}
 	in := Interpreter{Owner: p.Chain.Tool().Ref.String(), Path: path, Project: e.p.Project}
@@ -176,7 +186,10 @@ func (e *Executor) firstFile(dir string, names []string) string {
 	}
 	for _, name := range names {
 		p := filepath.Join(e.p.Project, filepath.FromSlash(dir), filepath.FromSlash(name))
-		if fi, err := os.Stat(p); err == nil && fi.Mode().IsRegular() && within(p, e.p.Project) {
+		fi, err := os.Stat(p)
+		if err == nil &&
+			fi.Mode().IsRegular() &&
+			within(p, e.p.Project) {
 			return p
 		}
 	}
@@ -185,7 +198,12 @@ func (e *Executor) firstFile(dir string, names []string) string {
 
 // versionManager returns the path that pyenv, rbenv or asdf reports for a program,
 // or "". It is the only program that planning starts.
-func (e *Executor) versionManager(ctx context.Context, ref item.Ref, ic *interpreterConfig, env []string) string {
+func (e *Executor) versionManager(
+	ctx context.Context,
+	ref item.Ref,
+	ic *interpreterConfig,
+	env []string,
+) string {
 	if ic.version != "" {
 		env = append(slices.Clone(env), strings.ToUpper(ic.manager)+"_VERSION="+ic.version)
 	}
@@ -215,7 +233,8 @@ func (e *Executor) versionManager(ctx context.Context, ref item.Ref, ic *interpr
 		return ""
 	}
 	path := strings.TrimSpace(string(res.Stdout))
-	if fi, err := os.Stat(path); err != nil || !filepath.IsAbs(path) || !fi.Mode().IsRegular() {
+	fi, err := os.Stat(path)
+	if err != nil || !filepath.IsAbs(path) || !fi.Mode().IsRegular() {
 		return ""
 	}
 	return path

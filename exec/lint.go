@@ -14,7 +14,12 @@ import (
 // runtime is read without the runtime, which may change later. Nothing has to be signed,
 // and nothing is started. natives returns the functions that config.func may name; nil:
 // any name is permitted.
-func Lint(ctx context.Context, r *resolve.Resolver, it *resolve.Item, natives func() map[string]Native) []diag.Finding {
+func Lint(
+	ctx context.Context,
+	r *resolve.Resolver,
+	it *resolve.Item,
+	natives func() map[string]Native,
+) []diag.Finding {
 	ref, err := item.ParseRef(it.Meta.ExecutorID, item.Tool)
 	if err != nil {
 		return nil // reported by the schema of the kind
@@ -31,7 +36,10 @@ func Lint(ctx context.Context, r *resolve.Resolver, it *resolve.Item, natives fu
 	case body == nil:
 		own := fieldsOf(it)
 		(&config{}).merge(own.Map("config"), false)
-		errs = append(errs, diag.FromFindings("reading the configuration of "+it.Ref.String(), diag.WithPath(own.Findings(), it.Path())))
+		errs = append(errs, diag.FromFindings(
+			"reading the configuration of "+it.Ref.String(),
+			diag.WithPath(own.Findings(), it.Path()),
+		))
 	default:
 		c.Elements = append(c.Elements, primitive)
 		if ref.ID == NativeStep {
@@ -49,7 +57,9 @@ func Lint(ctx context.Context, r *resolve.Resolver, it *resolve.Item, natives fu
 	}
 	diag.Sort(out)
 	// Another item that is not signed yet may be signed next.
-	return slices.DeleteFunc(out, func(f diag.Finding) bool { return f.Code.Class() == diag.ClassTrust })
+	return slices.DeleteFunc(out, func(f diag.Finding) bool {
+		return f.Code.Class() == diag.ClassTrust
+	})
 }
 
 // lintFindings returns the findings of an error, or the error as one.

@@ -13,7 +13,8 @@ func splitLive(onLine func(proc.Stream, []byte)) func(proc.Stream, []byte) {
 		return nil
 	}
 	return func(s proc.Stream, line []byte) {
-		if live, ok := bytes.CutPrefix(line, []byte(proc.LiveMark)); ok && s == proc.Stderr {
+		live, ok := bytes.CutPrefix(line, []byte(proc.LiveMark))
+		if ok && s == proc.Stderr {
 			s = proc.Live
 			line = live
 		}

@@ -62,7 +62,8 @@ func (b nativeBody) function(c *Chain) (*NativeCall, Native, error) {
 	call := b.e.p.Natives[name]
 	if call == nil {
 		err := diag.New(diag.ConfigError, "reading the chain of %s: this program has no function %q", c.Tool().Ref, name)
-		if near := suggest.Nearest(name, slices.Sorted(maps.Keys(b.e.p.Natives))); near != "" {
+		near := suggest.Nearest(name, slices.Sorted(maps.Keys(b.e.p.Natives)))
+		if near != "" {
 			err.WithReason("nearest").WithDetail("nearest", near)
 		}
 		return nil, nil, err
@@ -74,12 +75,21 @@ func (b nativeBody) run(ctx context.Context, p *Plan) (*Result, error) {
 	return b.e.runCall(ctx, p)
 }
 
-func (b nativeBody) programs(context.Context, *Chain) ([]Interpreter, error) { return nil, nil }
+func (b nativeBody) programs(context.Context, *Chain) ([]Interpreter, error) {
+	return nil, nil
+}
 
-func (b nativeBody) sendsDotenv() bool { return false }
+func (b nativeBody) sendsDotenv() bool {
+	return false
+}
 
 // planCall completes the plan of a chain whose work is a call in this process.
-func (e *Executor) planCall(ctx context.Context, p *Plan, in *NativeCall, call Native) (err error) {
+func (e *Executor) planCall(
+	ctx context.Context,
+	p *Plan,
+	in *NativeCall,
+	call Native,
+) (err error) {
 	in.Parameters = p.Parameters
 	in.Call = p.Call
 	if in.Env, err = e.environment(ctx, p, &config{}); err != nil {

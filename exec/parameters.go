@@ -11,7 +11,9 @@ import (
 // badParameters is an error of the caller's parameters.
 type badParameters struct{ error }
 
-func (e badParameters) Unwrap() error { return e.error }
+func (e badParameters) Unwrap() error {
+	return e.error
+}
 
 // BadParameters marks an error as one of the caller's parameters: nothing was
 // started, and other parameters may succeed.
@@ -34,11 +36,19 @@ func Violated(doing string, ref item.Ref, violations []schema.Violation) error {
 	var fs []diag.Finding
 	missing := false
 	for _, v := range violations {
-		fs = append(fs, diag.Errorf(diag.ValidationFailed, 0, 0, "%s %s", v.Path, v.Message))
+		fs = append(fs, diag.Errorf(
+			diag.ValidationFailed,
+			0,
+			0,
+			"%s %s",
+			v.Path,
+			v.Message,
+		))
 		missing = missing || v.Keyword == "required" && v.Path == "$"
 	}
 	err := diag.FromFindings(doing+" "+ref.String(), fs)
-	if e := (*diag.Error)(nil); missing && errors.As(err, &e) {
+	e := (*diag.Error)(nil)
+	if missing && errors.As(err, &e) {
 		err = e.WithReason("missing_parameter").WithDetail("ref", ref.String())
 	}
 	return BadParameters(err)

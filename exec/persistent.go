@@ -38,7 +38,12 @@ type Resident struct {
 // Open starts the program of a chain that is Persistent, in the sandbox that a run of the tool
 // has. Its answers have at most maxLine bytes. What it calls through its broker belongs to the
 // call that it answers. The caller closes it.
-func (e *Executor) Open(ctx context.Context, c *Chain, call Call, maxLine int) (*Resident, error) {
+func (e *Executor) Open(
+	ctx context.Context,
+	c *Chain,
+	call Call,
+	maxLine int,
+) (*Resident, error) {
 	doing := "running " + c.Tool().Ref.String()
 	b, ok := e.bodies[c.Primitive().Ref.ID].(subprocess)
 	if !ok {
@@ -75,49 +80,63 @@ func (e *Executor) Open(ctx context.Context, c *Chain, call Call, maxLine int) (
 		disconnect(conn)
 		return nil, diag.Doing(doing, err)
 	}
-	own.server = lineserver.Start(own.current, func(ctx context.Context, stdin io.Reader, stdout func([]byte)) error {
-		cmd.Stdin = stdin
-		cmd.OnStdout = stdout
-		res, err := proc.Run(ctx, cmd)
-		if conn != nil {
-			conn.Wait()
-		}
-		if err != nil {
-			if stopped := finish(nil); stopped != nil {
-				err = stopped
+	own.server = lineserver.Start(
+		own.current,
+		func(ctx context.Context, stdin io.Reader, stdout func([]byte)) error {
+			cmd.Stdin = stdin
+			cmd.OnStdout = stdout
+			res, err := proc.Run(ctx, cmd)
+			if conn != nil {
+				conn.Wait()
 			}
-			return diag.Doing(doing, err)
-		}
-		if stopped := finish(&res); stopped != nil {
-			return diag.Doing(doing, stopped)
-		}
-		r := &Result{
-			ReturnCode: res.ExitCode,
-			Signal:     res.Signal,
-			Stderr:     p.original(res.Stderr),
-			Sandbox:    applied,
-		}
-		r.Data = resultData(nil, false)
-		return r.failure(p, res)
-	}, maxLine)
+			if err != nil {
+				if stopped := finish(nil); stopped != nil {
+					err = stopped
+				}
+				return diag.Doing(doing, err)
+			}
+			if stopped := finish(&res); stopped != nil {
+				return diag.Doing(doing, stopped)
+			}
+			r := &Result{
+				ReturnCode: res.ExitCode,
+				Signal:     res.Signal,
+				Stderr:     p.original(res.Stderr),
+				Sandbox:    applied,
+			}
+			r.Data = resultData(nil, false)
+			return r.failure(p, res)
+		},
+		maxLine,
+	)
 	return own, nil
 }
 
 // Usable reports whether the program can be asked. One that ended with status 0 after an answer
 // cannot, and a new one is started; the error states why it failed.
 // A program that ended otherwise may have lost what it counted, so the turn fails.
-func (p *Resident) Usable() (bool, error) { return p.server.Usable() }
+func (p *Resident) Usable() (bool, error) {
+	return p.server.Usable()
+}
 
 // Finished reports whether the program ended with status 0 after an answer, also if it was
 // asked once more while it ended. A new one can answer this call.
-func (p *Resident) Finished() bool { return p.calls > 1 && p.server.Finished() }
+func (p *Resident) Finished() bool {
+	return p.calls > 1 && p.server.Finished()
+}
 
 // Close ends the program.
-func (p *Resident) Close() { p.server.Close(time.Second) }
+func (p *Resident) Close() {
+	p.server.Close(time.Second)
+}
 
 // Ask passes parameters to the program, with the number of the call as the member call, and
 // returns its answer without this member. After an error it is not usable.
-func (p *Resident) Ask(ctx context.Context, call Call, params map[string]any) (map[string]any, error) {
+func (p *Resident) Ask(
+	ctx context.Context,
+	call Call,
+	params map[string]any,
+) (map[string]any, error) {
 	doing := "running " + p.chain.Tool().Ref.String()
 	params, err := p.chain.Validate(params)
 	if err != nil {

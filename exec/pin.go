@@ -53,7 +53,8 @@ func (e *Executor) CompareLock(ctx context.Context, elements []*resolve.Item) er
 	if e.p.System != nil {
 		found.System = e.p.System()
 	}
-	if root := elements[0].Root; root.Space == space.Project && !root.Bundled() {
+	root := elements[0].Root
+	if root.Space == space.Project && !root.Bundled() {
 		if e.p.Lock.Item(elements[0].Ref) == nil {
 			if err := notLockable(elements); err != nil && e.p.Locked {
 				return err
@@ -66,7 +67,8 @@ func (e *Executor) CompareLock(ctx context.Context, elements []*resolve.Item) er
 			return err
 		}
 		if e.p.Locked {
-			if err := notLockable(append(slices.Clip(elements), uses...)); err != nil {
+			err := notLockable(append(slices.Clip(elements), uses...))
+			if err != nil {
 				return err
 			}
 		}
@@ -85,10 +87,12 @@ func (e *Executor) CompareLock(ctx context.Context, elements []*resolve.Item) er
 			continue
 		}
 		// An item of the project or of a bundle with the same ref is another item.
-		if above, err := e.p.Resolver.Inspect(ctx, it.Ref); err == nil && above.Root.Space != space.System {
+		above, err := e.p.Resolver.Inspect(ctx, it.Ref)
+		if err == nil && above.Root.Space != space.System {
 			continue
 		}
-		if err := e.p.Lock.CheckSystem(found.Chain[i].Link, found.System); err != nil {
+		err = e.p.Lock.CheckSystem(found.Chain[i].Link, found.System)
+		if err != nil {
 			return err
 		}
 	}
@@ -102,7 +106,9 @@ func (e *Executor) Uses(ctx context.Context, elements []*resolve.Item) ([]*resol
 }
 
 // Reads reports whether a chain reads configurations, which then belong to its entry.
-func Reads(elements []*resolve.Item) bool { return len(reads(elements)) > 0 }
+func Reads(elements []*resolve.Item) bool {
+	return len(reads(elements)) > 0
+}
 
 // reads returns the configurations that a chain reads.
 // The configurations are merged and verified here, so that one program checks trust, lock and
@@ -124,10 +130,18 @@ func reads(elements []*resolve.Item) (ids []string) {
 
 // notLockable returns an error if an item is in the user space, which no lock covers.
 func notLockable(items []*resolve.Item) error {
-	i := slices.IndexFunc(items, func(it *resolve.Item) bool { return it.Root.Space == space.User })
+	i := slices.IndexFunc(items, func(it *resolve.Item) bool {
+		return it.Root.Space == space.User
+	})
 	if i < 0 {
 		return nil
 	}
-	return diag.New(diag.LockStale, "checking %s: %s is in the user space, which is on this machine only, so %s cannot cover it", items[0].Ref, items[i].Ref, lock.LockFile).
+	return diag.New(
+		diag.LockStale,
+		"checking %s: %s is in the user space, which is on this machine only, so %s cannot cover it",
+		items[0].Ref,
+		items[i].Ref,
+		lock.LockFile,
+	).
 		WithReason("user_item").WithDetail("ref", items[i].Ref.String())
 }

@@ -85,7 +85,12 @@ type schemaKey struct{}
 // materialises the verified files that the command names, and starts no program
 // except a version manager that the runtime names. The Plan is incomplete if the
 // error is not nil.
-func (e *Executor) Plan(ctx context.Context, c *Chain, call Call, params map[string]any) (*Plan, error) {
+func (e *Executor) Plan(
+	ctx context.Context,
+	c *Chain,
+	call Call,
+	params map[string]any,
+) (*Plan, error) {
 	params, err := c.Validate(params)
 	if err != nil {
 		return nil, err

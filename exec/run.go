@@ -25,7 +25,9 @@ type Dropped struct {
 }
 
 // Any reports whether anything was dropped.
-func (d Dropped) Any() bool { return d.Stdout+d.Stderr > 0 }
+func (d Dropped) Any() bool {
+	return d.Stdout+d.Stderr > 0
+}
 
 // Result is the outcome of a run.
 type Result struct {
@@ -59,7 +61,8 @@ func resultData(stdout []byte, cut bool) map[string]any {
 		return m
 	}
 	if i := bytes.LastIndexByte(whole, '\n'); i >= 0 && !cut {
-		if m, ok := object(bytes.TrimSpace(whole[i+1:])); ok {
+		m, ok := object(bytes.TrimSpace(whole[i+1:]))
+		if ok {
 			return m
 		}
 	}
@@ -80,7 +83,9 @@ func (r *Result) Log() string {
 }
 
 func object(b []byte) (map[string]any, bool) {
-	if len(b) < 2 || b[0] != '{' || b[len(b)-1] != '}' {
+	if len(b) < 2 ||
+		b[0] != '{' ||
+		b[len(b)-1] != '}' {
 		return nil, false
 	}
 	v, fs := jsonx.ParseMessage(b)
@@ -118,7 +123,8 @@ func (r *Result) failure(p *Plan, res proc.Result) error {
 	} else if r.Data["error"] == nil {
 		err.WithReason("no_stderr")
 	}
-	if reported, ok := r.Data["error"].(map[string]any); ok && isBool {
+	reported, ok := r.Data["error"].(map[string]any)
+	if ok && isBool {
 		// The prefix keeps a tool from choosing a hint that is not for tools.
 		if reason, _ := reported["reason"].(string); reason != "" {
 			err.WithReason("tool:" + reason)

@@ -19,7 +19,12 @@ const consentsKey = "rye:consents"
 // settings writes the configurations in config.reads to a read-only file, as one
 // JSON object by id, each merged over all spaces from verified layers. The program
 // then needs no trust check of its own.
-func (e *Executor) settings(ctx context.Context, p *Plan, cfg *config, env map[string]string) error {
+func (e *Executor) settings(
+	ctx context.Context,
+	p *Plan,
+	cfg *config,
+	env map[string]string,
+) error {
 	if len(cfg.Reads) == 0 {
 		return nil
 	}

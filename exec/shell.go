@@ -50,11 +50,15 @@ func (e *Executor) direct(p *Plan) bool {
 		return false
 	}
 	g := e.grant(c)
-	return g.contains(real(p.Dir)) && inSystem(path) && inSystem(real(path))
+	return g.contains(real(p.Dir)) &&
+		inSystem(path) &&
+		inSystem(real(path))
 }
 
 func inSystem(path string) bool {
-	return slices.ContainsFunc(systemDirs(), func(dir string) bool { return within(path, dir) })
+	return slices.ContainsFunc(systemDirs(), func(dir string) bool {
+		return within(path, dir)
+	})
 }
 
 // runShell runs a plan of shellApplet: the applet in this process, its program in the
@@ -115,7 +119,10 @@ type liveLines func(proc.Stream, []byte)
 
 // Write implements io.Writer for one line with proc.LiveMark.
 func (l liveLines) Write(b []byte) (int, error) {
-	line := bytes.TrimSuffix(bytes.TrimPrefix(b, []byte(proc.LiveMark)), []byte("\n"))
+	line := bytes.TrimSuffix(
+		bytes.TrimPrefix(b, []byte(proc.LiveMark)),
+		[]byte("\n"),
+	)
 	l(proc.Live, line)
 	return len(b), nil
 }

@@ -54,7 +54,8 @@ func (b subprocess) plan(ctx context.Context, p *Plan) error {
 	}
 	p.own.use(p, env)
 	if c.asksForBroker() {
-		if err := e.brokerEnv(ctx, p, cfg, env, vars); err != nil {
+		err := e.brokerEnv(ctx, p, cfg, env, vars)
+		if err != nil {
 			return err
 		}
 	}
@@ -117,7 +118,8 @@ func (b subprocess) run(ctx context.Context, p *Plan) (*Result, error) {
 	case name == shellApplet && b.e.direct(p):
 		return b.e.runShell(ctx, p)
 	case name != "" && onlyReads(p, name):
-		if r, err := b.e.runHere(ctx, p, name); r != nil || err != nil {
+		r, err := b.e.runHere(ctx, p, name)
+		if r != nil || err != nil {
 			return r, err
 		}
 		onLine = withoutResult(onLine)
@@ -127,7 +129,9 @@ func (b subprocess) run(ctx context.Context, p *Plan) (*Result, error) {
 		onLine = splitLive(onLine)
 	}
 	onLine = p.withOriginals(onLine)
-	conn, err := b.e.connect(ctx, p, func() (Call, bool) { return p.Call, true })
+	conn, err := b.e.connect(ctx, p, func() (Call, bool) {
+		return p.Call, true
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -202,12 +206,16 @@ func (b subprocess) programs(ctx context.Context, c *Chain) ([]Interpreter, erro
 	}
 	if block, _ := Script(c.Tool()); block != nil {
 		p.own = &packages{}
-		if i := slices.IndexFunc(p.envs, func(ec *envConfig) bool { return ec.interpreter != nil }); i >= 0 {
+		i := slices.IndexFunc(p.envs, func(ec *envConfig) bool {
+			return ec.interpreter != nil
+		})
+		if i >= 0 {
 			p.own.python, _, _ = b.e.machine(p.envs[i].interpreter.fallback) // a missing one is reported below
 		}
 	}
 	env, err := consenting.environment(ctx, p, cfg)
-	if d, is := err.(*diag.Error); is && d.Details["program"] != nil {
+	d, is := err.(*diag.Error)
+	if is && d.Details["program"] != nil {
 		return append(p.Interpreters, Interpreter{Owner: c.Tool().Ref.String(), Missing: d.Details["program"].(string)}), nil
 	}
 	if err != nil {
@@ -216,7 +224,8 @@ func (b subprocess) programs(ctx context.Context, c *Chain) ([]Interpreter, erro
 	p.Env = proc.Environ(env)
 	// A command that names the tool's own file is part of the chain, and does not
 	// expand here. A missing program is reported by the run.
-	if command, err := tmpl.Expand(cfg.Command, env, nil); err == nil {
+	command, err := tmpl.Expand(cfg.Command, env, nil)
+	if err == nil {
 		_, _ = consenting.program(p, command)
 	}
 	for i, in := range p.Interpreters {

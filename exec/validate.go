@@ -23,7 +23,11 @@ func (c *Chain) pairs() []error {
 func (e *Executor) end(c *Chain) error {
 	last := c.Primitive()
 	fail := func(code diag.Code, reason, format string, args ...any) error {
-		return diag.New(code, "walking the chain of %s: "+format, append([]any{c.Tool().Ref}, args...)...).WithReason(reason)
+		return diag.New(code, "walking the chain of %s: "+format, append(
+			[]any{c.Tool().Ref},
+			args...,
+		)...).
+			WithReason(reason)
 	}
 	switch {
 	case !last.Meta.Primitive():
@@ -42,20 +46,26 @@ func (e *Executor) end(c *Chain) error {
 func checkPair(child, parent *resolve.Item) []error {
 	var errs []error
 	fail := func(code diag.Code, format string, args ...any) {
-		errs = append(errs, diag.New(code, "checking %s with its executor %s: "+format, append([]any{child.Ref, parent.Ref}, args...)...))
+		errs = append(errs, diag.New(code, "checking %s with its executor %s: "+format, append(
+			[]any{child.Ref, parent.Ref},
+			args...,
+		)...))
 	}
 	if !lower(child.Root.Space, parent.Root.Space) {
 		fail(diag.ValidationFailed, "an item of the %s space may not depend on the %s space", child.Root.Space, parent.Root.Space)
 	}
-	if t := parent.Meta.ToolType; !slices.Contains([]string{"runtime", "primitive"}, t) {
+	t := parent.Meta.ToolType
+	if !slices.Contains([]string{"runtime", "primitive"}, t) {
 		fail(diag.ValidationFailed, "its tool_type is %q, not runtime or primitive", t)
 	}
-	if low, high, ok := constraints(parent.Meta.Fields["child_constraints"], child.Ref.ID); ok {
+	low, high, ok := constraints(parent.Meta.Fields["child_constraints"], child.Ref.ID)
+	if ok {
 		if msg := outside(child.Meta.Version, low, high); msg != "" {
 			fail(diag.VersionMismatch, "%s", msg)
 		}
 	}
-	if missing := unmet(parent.Meta.Fields["inputs"], child.Meta.Fields["outputs"]); len(missing) > 0 {
+	missing := unmet(parent.Meta.Fields["inputs"], child.Meta.Fields["outputs"])
+	if len(missing) > 0 {
 		fail(diag.ValidationFailed, "the executor needs %s, which is not among the outputs of the item", strings.Join(missing, ", "))
 	}
 	return errs
@@ -106,7 +116,8 @@ func unmet(inputs, outputs any) []string {
 	}
 	var missing []string
 	for _, w := range want {
-		if name, ok := w.(string); ok && !slices.Contains(have, w) {
+		name, ok := w.(string)
+		if ok && !slices.Contains(have, w) {
 			missing = append(missing, name)
 		}
 	}

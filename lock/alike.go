@@ -61,7 +61,8 @@ func (a Look) oneTypo(b Look) bool {
 	if d < -1 || d > 1 {
 		return false
 	}
-	xs, ys := strings.Split(a.location, "/"), strings.Split(b.location, "/")
+	xs := strings.Split(a.location, "/")
+	ys := strings.Split(b.location, "/")
 	if len(xs) != len(ys) {
 		return false
 	}

@@ -72,7 +72,8 @@ func (c *comparison) chain(entry *Item) {
 		locked = []Link{{entry.Ref, entry.Digest}}
 	}
 	for i := range max(len(locked), len(c.f.Chain)) {
-		want, got := linkAt(locked, i), elementAt(c.f.Chain, i)
+		want := linkAt(locked, i)
+		got := elementAt(c.f.Chain, i)
 		switch {
 		case want == got.Link:
 		case i > 0 && c.ofSystem(want, got):
@@ -176,7 +177,8 @@ func (l *Lock) CheckSystem(now Link, system System) error {
 // release of rye must not stop scripts that did not ask for --locked. A system item without an
 // entry may run, because it is verified with the program's manifest.
 func (l *Lock) otherSystem(ref item.Ref, want Link, now item.Digest, system System) error {
-	was, is := "locked", "this program has"
+	was := "locked"
+	is := "this program has"
 	if l.System.Version != "" {
 		was = "locked with " + l.System.ID + " " + l.System.Version
 	}

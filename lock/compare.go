@@ -88,8 +88,10 @@ func (c Change) String() string {
 // then bundles, registries, members and items in their order. A nil lock has no entries.
 // It is empty exactly when both render the same bytes.
 func Compare(old, new *Lock) []Change {
-	old, new = old.sorted(), new.sorted()
-	a, b := old.records(new), new.records(old)
+	old = old.sorted()
+	new = new.sorted()
+	a := old.records(new)
+	b := new.records(old)
 	names := slices.AppendSeq(slices.Collect(maps.Keys(a)), maps.Keys(b))
 	slices.SortFunc(names, func(x, y entryName) int {
 		return x.compare(y)
@@ -134,7 +136,8 @@ func (l *Lock) sorted() *Lock {
 		return nil
 	}
 	c := l.Clone()
-	c.Minor, c.System = max(l.Minor, LockMinor), System{}
+	c.Minor = max(l.Minor, LockMinor)
+	c.System = System{}
 	c.Sort()
 	return c
 }

@@ -76,7 +76,8 @@ func Sides(b []byte) (ours, theirs []byte, fs []diag.Finding) {
 	if len(b) > MaxLock {
 		return nil, nil, precheck(b, MaxLock, "lock")
 	}
-	state, n := byte(0), 0
+	state := byte(0)
+	n := 0
 	for line := range bytes.Lines(b) {
 		n++
 		m := ConflictMarker(string(line))

@@ -73,7 +73,8 @@ func removePart(b []byte, n *yamlx.Node, i int) splice {
 	if !n.Flow {
 		return removeLines(b, all[i], n.Kind == yamlx.ListNode)
 	}
-	start, end := all[i].start, all[i].end
+	start := all[i].start
+	end := all[i].end
 	if comma := commaAfter(b, end); comma > 0 {
 		end = comma + len(b[comma:]) - len(bytes.TrimLeft(b[comma:], " \t"))
 		return splice{start: start, end: end}

@@ -154,7 +154,8 @@ func (id ID) Dir(version string) (string, error) {
 func urlDir(u string) string {
 	scheme, rest, found := strings.Cut(u, "://")
 	if !found {
-		scheme, rest = "scp", u
+		scheme = "scp"
+		rest = u
 		rest = strings.Replace(rest, ":", "/", 1)
 	}
 	return "+" + scheme + "/" + strings.TrimPrefix(strings.ReplaceAll(rest, ":", "+"), "/")

@@ -220,7 +220,8 @@ func canonicalAuthority(scheme, s, defaultPort string) (string, string) {
 	}
 	user, host, has := strings.Cut(s, "@")
 	if !has {
-		user, host = "", s
+		user = ""
+		host = s
 	}
 	switch {
 	case has && scheme != "ssh":

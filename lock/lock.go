@@ -211,7 +211,8 @@ func (l *Lock) ItemAt(ref item.Ref) int {
 	if l == nil {
 		return -1
 	}
-	low, high := 0, len(l.Items)
+	low := 0
+	high := len(l.Items)
 	for low < high { // as slices.BinarySearchFunc does, which copies each entry that it compares
 		middle := int(uint(low+high) >> 1)
 		switch c := CompareRefs(l.Items[middle].Ref, ref); {
@@ -258,7 +259,8 @@ func (l *Lock) asRead() bool {
 
 // TakeItems makes the items those of another lock.
 func (l *Lock) TakeItems(o *Lock) {
-	l.Items, l.canonical = o.Items, o.canonical
+	l.Items = o.Items
+	l.canonical = o.canonical
 	if !o.asRead() {
 		l.Items = slices.Clone(o.Items)
 	}

@@ -395,7 +395,8 @@ func (f *fieldReader) item(name string) Item {
 
 // notCanonical warns about a text that differs from the canonical one of its format.
 func (p *lockParser) notCanonical(b []byte) {
-	rest, want := b, []byte(nil)
+	rest := b
+	want := []byte(nil)
 	same := true
 	for r := range p.l.inOrder() { // file has sorted the entries
 		want = r.append(want[:0])

@@ -12,7 +12,9 @@ import (
 // then. Versions of bundles must be resolved together, so the locks do not merge, and ok
 // is false, if both sides changed more than the entries of items.
 func Merge(base, ours, theirs *Lock) (merged *Lock, ok bool) {
-	b, o, t := base.withoutItems(), ours.withoutItems(), theirs.withoutItems()
+	b := base.withoutItems()
+	o := ours.withoutItems()
+	t := theirs.withoutItems()
 	switch {
 	case bytes.Equal(o, t), bytes.Equal(t, b):
 		merged = ours.Clone()
@@ -34,7 +36,9 @@ func (l *Lock) withoutItems() []byte {
 func mergeItems(base, ours, theirs *Lock) []Item {
 	out := Lock{}
 	for _, it := range slices.Concat(base.Items, ours.Items, theirs.Items) {
-		was, our, their := base.itemText(it.Ref), ours.itemText(it.Ref), theirs.itemText(it.Ref)
+		was := base.itemText(it.Ref)
+		our := ours.itemText(it.Ref)
+		their := theirs.itemText(it.Ref)
 		from := ours
 		if our == was || our == "" && their != was { // a removed entry gives way to a changed one
 			from = theirs

@@ -228,10 +228,14 @@ func replacement(r *tree.Reader, key string, id ID) (out Replacement) {
 // ParseReplacement reads a local path, or a bundle id with an optional
 // @version.
 func ParseReplacement(s string) (Replacement, error) {
-	name, version, has := s, "", false
+	name := s
+	version := ""
+	has := false
 	i := strings.LastIndexByte(s, '@')
 	if i > strings.LastIndexByte(s, '/') {
-		name, version, has = s[:i], s[i+1:], true
+		name = s[:i]
+		version = s[i+1:]
+		has = true
 	}
 	id, err := ParseID(name)
 	if err != nil {

@@ -91,7 +91,9 @@ func ReadState(files Files, known *Known) (*State, error) {
 	}
 	if known != nil && Unchanged(files, LockFile, known.Text) {
 		k := known.clone()
-		s.LockText, s.Lock, s.Notes = k.Text, k.Lock, k.Notes
+		s.LockText = k.Text
+		s.Lock = k.Lock
+		s.Notes = k.Notes
 	} else {
 		s.LockText, err = read(files, LockFile, MaxLock)
 	}

@@ -31,7 +31,9 @@ func Replaced(m *ProjectFile, l *Lock) []diag.Finding {
 		f.Path = LockFile
 		if m != nil && m.Replace[id].Path != "" {
 			pos := m.Position("replace", id.String())
-			f.Path, f.Line, f.Column = ProjectFileName, pos.Line, pos.Column
+			f.Path = ProjectFileName
+			f.Line = pos.Line
+			f.Column = pos.Column
 		}
 		out = append(out, f.WithReason("replaced"))
 	}

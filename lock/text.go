@@ -151,7 +151,8 @@ func scanWords(s string) (words []string, rest, fault string) {
 			s = s[len(q):]
 		} else {
 			n := plainPrefix(s)
-			w, s = s[:n], s[n:]
+			w = s[:n]
+			s = s[n:]
 			if n == 0 {
 				return nil, "", "a value is missing or begins with " + strconv.Quote(clip(s))
 			}

@@ -108,8 +108,12 @@ func CheckTree(files []TreeFile) []diag.Finding {
 			continue
 		}
 		if other := seen.add(f.Path); other != "" {
-			out = append(out, diag.Finding{Severity: diag.SeverityError, Code: diag.PathEscape, Path: f.Path,
-				Message: "it and " + other + " are one name if case is ignored, or one is a directory of the other"})
+			out = append(out, diag.Finding{
+				Severity: diag.SeverityError,
+				Code:     diag.PathEscape,
+				Path:     f.Path,
+				Message:  "it and " + other + " are one name if case is ignored, or one is a directory of the other",
+			})
 		}
 	}
 	if total > MaxTreeSize {

@@ -41,7 +41,9 @@ func (q *questions) ask() func(context.Context, string) (bool, error) {
 
 func (q *questions) canAsk() bool {
 	caps := q.req.ClientCapabilities()
-	return caps != nil && caps.Elicitation != nil && (caps.Elicitation.Form != nil || caps.Elicitation.URL == nil)
+	return caps != nil &&
+		caps.Elicitation != nil &&
+		(caps.Elicitation.Form != nil || caps.Elicitation.URL == nil)
 }
 
 func (q *questions) byRequest(ctx context.Context, question string) (bool, error) {
@@ -58,7 +60,8 @@ func (q *questions) byRequest(ctx context.Context, question string) (bool, error
 func (q *questions) byResult(_ context.Context, question string) (bool, error) {
 	sum := sha256.Sum256([]byte(question))
 	key := "confirm-" + hex.EncodeToString(sum[:8])
-	if res, ok := q.req.Params.InputResponses[key].(*mcp.ElicitResult); ok {
+	res, ok := q.req.Params.InputResponses[key].(*mcp.ElicitResult)
+	if ok {
 		return confirmed(res), nil
 	}
 	q.result(key, form(question))
@@ -98,7 +101,8 @@ func confirmed(res *mcp.ElicitResult) bool {
 func declineIncomplete(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		res, err := next(ctx, method, req)
-		if r, ok := res.(*mcp.ElicitResult); ok && err == nil && r != nil && r.Action == "accept" {
+		r, ok := res.(*mcp.ElicitResult)
+		if ok && err == nil && r != nil && r.Action == "accept" {
 			_, confirms := r.Content["confirm"].(bool)
 			if _, answers := r.Content[answerField]; !confirms && !answers {
 				return &mcp.ElicitResult{Action: "decline", Meta: r.Meta}, nil

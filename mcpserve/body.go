@@ -57,7 +57,8 @@ func (b *bodies) collect(r io.Reader) (body []byte, taken int64, err error) {
 		if len(body) == cap(body) {
 			grown := min(2*cap(body), maxBody+1)
 			// While the bytes are copied, both buffers exist.
-			if more := int64(grown+cap(body)) - smallBody - taken; more > 0 {
+			more := int64(grown+cap(body)) - smallBody - taken
+			if more > 0 {
 				if taken += more; b.used.Add(more) > maxBodies {
 					return nil, taken, errBusy
 				}

@@ -57,7 +57,11 @@ func newCalls(run, wait int) *calls {
 // begin waits until a call may run and returns its context; done must be called
 // when the call ends. Before waiting it calls onWait, which may be nil. An error
 // means that the call must not run.
-func (c *calls) begin(ctx context.Context, session string, onWait func()) (_ context.Context, done func(), err error) {
+func (c *calls) begin(
+	ctx context.Context,
+	session string,
+	onWait func(),
+) (_ context.Context, done func(), err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	id, err := c.add(session, cancel)
 	if err != nil {

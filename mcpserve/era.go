@@ -97,7 +97,9 @@ func (e *eras) inSession(w http.ResponseWriter, r *http.Request, m message) {
 			answer(w, http.StatusServiceUnavailable, refuse(codeBusy, m.ID, "this server has reached its limit of sessions, and all are in use"))
 			return
 		}
-		defer func() { e.sessions.started(w.Header().Get("Mcp-Session-Id")) }()
+		defer func() {
+			e.sessions.started(w.Header().Get("Mcp-Session-Id"))
+		}()
 		e.legacy.ServeHTTP(w, r)
 		return
 	}

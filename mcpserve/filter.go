@@ -47,12 +47,16 @@ func (c *filterConn) Read(ctx context.Context) (jsonrpc.Message, error) {
 			return nil, err
 		}
 		req, ok := msg.(*jsonrpc.Request)
-		if ok && req.IsCall() && c.limit > 0 && c.pending.count() >= c.limit {
+		if ok &&
+			req.IsCall() &&
+			c.limit > 0 &&
+			c.pending.count() >= c.limit {
 			// Nothing is read while this waits for the client, so a client that sends and
 			// does not read uses no more memory.
-			if err := c.Connection.Write(ctx, &jsonrpc.Response{ID: req.ID, Error: &jsonrpc.Error{
+			err := c.Connection.Write(ctx, &jsonrpc.Response{ID: req.ID, Error: &jsonrpc.Error{
 				Code: codeBusy, Message: fmt.Sprintf("%d requests have no answer yet: read the answers first", c.limit),
-			}}); err != nil {
+			}})
+			if err != nil {
 				return nil, err
 			}
 			continue

@@ -21,7 +21,8 @@ func (p HTTPParams) checkOrigin(next http.Handler) http.Handler {
 		case !p.servesHost(r.Host):
 			http.Error(w, "this server does not answer to the name "+quoted(r.Host)+"; see --allow-origin", http.StatusForbidden)
 			return
-		case len(r.Header.Values("Origin")) > 1, origin != "" && !p.allowed(origin) && !loopbackOrigin(origin):
+		case len(r.Header.Values("Origin")) > 1,
+			origin != "" && !p.allowed(origin) && !loopbackOrigin(origin):
 			http.Error(w, "pages of the origin "+quoted(origin)+" may not call this server; see --allow-origin", http.StatusForbidden)
 			return
 		}
@@ -50,7 +51,9 @@ func (p HTTPParams) servesHost(host string) bool {
 }
 
 func (p HTTPParams) allowed(origin string) bool {
-	return slices.ContainsFunc(p.Origins, func(o string) bool { return strings.EqualFold(o, origin) })
+	return slices.ContainsFunc(p.Origins, func(o string) bool {
+		return strings.EqualFold(o, origin)
+	})
 }
 
 // loopbackOrigin reports whether an origin is a page of this machine. Such a page
@@ -91,7 +94,9 @@ func (p HTTPParams) checkToken(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 		got := sha256.Sum256([]byte(strings.TrimSpace(token)))
-		if len(r.Header.Values("Authorization")) > 1 || !strings.EqualFold(scheme, "Bearer") || subtle.ConstantTimeCompare(got[:], want[:]) != 1 {
+		if len(r.Header.Values("Authorization")) > 1 ||
+			!strings.EqualFold(scheme, "Bearer") ||
+			subtle.ConstantTimeCompare(got[:], want[:]) != 1 {
 			w.Header().Set("WWW-Authenticate", `Bearer realm="rye"`)
 			http.Error(w, "this server requires the token of its --token-file as a bearer token", http.StatusUnauthorized)
 			return

@@ -63,7 +63,9 @@ func (k *keepAlive) tick() {
 }
 
 // Header returns the handler's header.
-func (k *keepAlive) Header() http.Header { return k.header }
+func (k *keepAlive) Header() http.Header {
+	return k.header
+}
 
 // WriteHeader begins the response. If a comment has begun it, the status is lost
 // and what follows is written as an event.
@@ -98,7 +100,8 @@ func (k *keepAlive) Write(b []byte) (int, error) {
 	if !k.wrap {
 		return k.w.Write(b)
 	}
-	if _, err := k.w.Write([]byte("event: message\ndata: " + string(b) + "\n\n")); err != nil {
+	_, err := k.w.Write([]byte("event: message\ndata: " + string(b) + "\n\n"))
+	if err != nil {
 		return 0, err
 	}
 	return len(b), nil
@@ -115,4 +118,6 @@ func (k *keepAlive) Flush() {
 }
 
 // flush ignores errors: the handler notices a closed connection.
-func (k *keepAlive) flush() { _ = http.NewResponseController(k.w).Flush() }
+func (k *keepAlive) flush() {
+	_ = http.NewResponseController(k.w).Flush()
+}

@@ -50,7 +50,9 @@ type lineConn struct {
 }
 
 // SessionID is empty: there is one session, the process.
-func (c *lineConn) SessionID() string { return "" }
+func (c *lineConn) SessionID() string {
+	return ""
+}
 
 // Close ends the reading of messages. Later input is not read.
 func (c *lineConn) Close() error {
@@ -65,7 +67,8 @@ func (c *lineConn) pump() {
 	r := bufio.NewReaderSize(c.in, 64<<10)
 	for {
 		line, long, err := readLine(r, maxLine)
-		if line = bytes.TrimSpace(bytes.TrimPrefix(line, []byte("\ufeff"))); long || len(line) > 0 {
+		if line = bytes.TrimSpace(bytes.TrimPrefix(line, []byte("\ufeff"))); long ||
+			len(line) > 0 {
 			if long {
 				line = nil
 			}
@@ -185,7 +188,8 @@ func decode(line []byte) (msg jsonrpc.Message, refused []byte) {
 	if err != nil {
 		return nil, refuse(jsonrpc.CodeInvalidRequest, id, "this is not a JSON-RPC 2.0 message: "+err.Error())
 	}
-	if req, ok := msg.(*jsonrpc.Request); ok && req.Method != hidden.Visible(req.Method) {
+	req, ok := msg.(*jsonrpc.Request)
+	if ok && req.Method != hidden.Visible(req.Method) {
 		return nil, refuse(jsonrpc.CodeMethodNotFound, id, "this server has no method "+quoted(req.Method))
 	}
 	return msg, nil

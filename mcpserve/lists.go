@@ -22,7 +22,9 @@ func (s *Server) listPrompts(ctx context.Context, params *mcp.ListPromptsParams)
 	if err != nil {
 		return nil, s.protocolError(err, nil)
 	}
-	part, next, err := page(all, params.Cursor, func(p agent.Prompt) string { return p.Name })
+	part, next, err := page(all, params.Cursor, func(p agent.Prompt) string {
+		return p.Name
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -36,7 +38,10 @@ func (s *Server) listPrompts(ctx context.Context, params *mcp.ListPromptsParams)
 func prompt(p agent.Prompt) *mcp.Prompt {
 	out := &mcp.Prompt{Name: p.Name, Title: p.Title, Description: p.Description}
 	for _, a := range p.Arguments {
-		out.Arguments = append(out.Arguments, &mcp.PromptArgument{Name: a.Name, Description: a.Description, Required: a.Required})
+		out.Arguments = append(
+			out.Arguments,
+			&mcp.PromptArgument{Name: a.Name, Description: a.Description, Required: a.Required},
+		)
 	}
 	return out
 }
@@ -57,7 +62,9 @@ func (s *Server) listResources(ctx context.Context, params *mcp.ListResourcesPar
 	if err != nil {
 		return nil, s.protocolError(err, nil)
 	}
-	part, next, err := page(all, params.Cursor, func(r agent.Resource) string { return r.URI })
+	part, next, err := page(all, params.Cursor, func(r agent.Resource) string {
+		return r.URI
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -103,7 +110,11 @@ const cursorPrefix = "after "
 // page returns the entries after a cursor, sorted by name, and the cursor of the
 // next page, "" after the last. A cursor contains a name and not an index,
 // because the list may change between two pages.
-func page[T any](all []T, cursor string, name func(T) string) (part []T, next string, err error) {
+func page[T any](
+	all []T,
+	cursor string,
+	name func(T) string,
+) (part []T, next string, err error) {
 	after := ""
 	ok := true
 	if cursor != "" {
@@ -113,7 +124,9 @@ func page[T any](all []T, cursor string, name func(T) string) (part []T, next st
 		}
 	}
 	all = slices.Clone(all)
-	slices.SortFunc(all, func(a, b T) int { return strings.Compare(name(a), name(b)) })
+	slices.SortFunc(all, func(a, b T) int {
+		return strings.Compare(name(a), name(b))
+	})
 	from, _ := slices.BinarySearchFunc(all, after, func(t T, s string) int {
 		if name(t) <= s && cursor != "" {
 			return -1

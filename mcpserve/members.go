@@ -12,7 +12,8 @@ import (
 func members(object []byte) iter.Seq2[string, json.RawMessage] {
 	return func(yield func(string, json.RawMessage) bool) {
 		d := json.NewDecoder(bytes.NewReader(object))
-		if open, err := d.Token(); err != nil || open != json.Delim('{') {
+		open, err := d.Token()
+		if err != nil || open != json.Delim('{') {
 			return
 		}
 		for d.More() {

@@ -97,7 +97,9 @@ func (p *pending) endResponse() {
 	}
 }
 
-func (p *pending) isIdle() bool { return len(p.requests) == 0 && p.writing == 0 }
+func (p *pending) isIdle() bool {
+	return len(p.requests) == 0 && p.writing == 0
+}
 
 // drain waits until every request has its response, at most d, or until stop is
 // closed.

@@ -219,4 +219,6 @@ func printable(s string) string {
 }
 
 // clip shortens a text to maxProgress, at a character.
-func clip(s string) string { return cuttext.Short(s, maxProgress) }
+func clip(s string) string {
+	return cuttext.Short(s, maxProgress)
+}

@@ -86,7 +86,14 @@ func (q *questions) runByResult(_ context.Context, question agent.Question) (str
 // the result. The key is derived from the question, so that an answer is not taken for
 // the answer to a different question.
 func (q *questions) fromResult(prefix string, question agent.Question, form *mcp.ElicitParams) *mcp.ElicitResult {
-	sum := sha256.Sum256(fmt.Appendf(nil, "%s\n%s\n%d\n%s", question.Run, question.Node, question.Step, question.Text))
+	sum := sha256.Sum256(fmt.Appendf(
+		nil,
+		"%s\n%s\n%d\n%s",
+		question.Run,
+		question.Node,
+		question.Step,
+		question.Text,
+	))
 	key := prefix + hex.EncodeToString(sum[:8])
 	q.mu.Lock()
 	res, ok := q.req.Params.InputResponses[key].(*mcp.ElicitResult)
@@ -140,7 +147,13 @@ func answerForm(q agent.Question) *mcp.ElicitParams {
 	case q.Schema != nil:
 		field = fieldOf(q.Schema)
 	}
-	text := fmt.Sprintf("%s\n(%s, question %s of the run %s)", hidden.Visible(q.Text), hidden.Visible(q.Graph), q.Node, q.Run)
+	text := fmt.Sprintf(
+		"%s\n(%s, question %s of the run %s)",
+		hidden.Visible(q.Text),
+		hidden.Visible(q.Graph),
+		q.Node,
+		q.Run,
+	)
 	return &mcp.ElicitParams{Mode: "form", Message: text, RequestedSchema: map[string]any{
 		"type": "object", "required": []string{answerField}, "properties": map[string]any{answerField: field},
 	}}

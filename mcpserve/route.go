@@ -155,7 +155,8 @@ func visibleError(err error) error {
 	if !errors.As(err, &e) {
 		e = &jsonrpc.Error{}
 	}
-	if text := hidden.Visible(err.Error()); text != err.Error() {
+	text := hidden.Visible(err.Error())
+	if text != err.Error() {
 		return &jsonrpc.Error{Code: e.Code, Message: text, Data: e.Data}
 	}
 	return err
@@ -165,9 +166,12 @@ func visibleError(err error) error {
 // the protocol permits no message after a cancellation. On stdio, and where
 // closing the stream was the cancellation, there is none to close.
 func closeIfCancelled(ctx context.Context, req mcp.Request) {
-	if extra := req.GetExtra(); ctx.Err() != nil && extra != nil && extra.CloseSSEStream != nil {
+	extra := req.GetExtra()
+	if ctx.Err() != nil && extra != nil && extra.CloseSSEStream != nil {
 		extra.CloseSSEStream(mcp.CloseSSEStreamArgs{})
 	}
 }
 
-func quoted(s string) string { return strconv.Quote(s) }
+func quoted(s string) string {
+	return strconv.Quote(s)
+}

@@ -103,11 +103,14 @@ func (s *Server) protocol(ctx context.Context) (*mcp.Server, error) {
 			Capabilities: &mcp.ServerCapabilities{
 				Tools: &mcp.ToolCapabilities{}, Prompts: &mcp.PromptCapabilities{}, Resources: &mcp.ResourceCapabilities{},
 			},
-			Logger:       s.p.Logger,
-			SetCacheable: func(_ context.Context, _ mcp.Request, c *mcp.Cacheable) { *c = cacheable(cacheTime) },
+			Logger: s.p.Logger,
+			SetCacheable: func(_ context.Context, _ mcp.Request, c *mcp.Cacheable) {
+				*c = cacheable(cacheTime)
+			},
 		})
 	for _, d := range defs.Tools {
-		if err := addTool(server, newTool(d), s.callTool(d.Name)); err != nil {
+		err := addTool(server, newTool(d), s.callTool(d.Name))
+		if err != nil {
 			return nil, err
 		}
 	}

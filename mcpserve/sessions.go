@@ -144,7 +144,9 @@ func (s *sessions) removeEnded() {
 func (s *sessions) longestIdle() string {
 	oldest := ""
 	for id, one := range s.all {
-		if one.busy == 0 && (oldest == "" || one.used < s.all[oldest].used) && !s.calls.inSession(id) {
+		if one.busy == 0 &&
+			(oldest == "" || one.used < s.all[oldest].used) &&
+			!s.calls.inSession(id) {
 			oldest = id
 		}
 	}

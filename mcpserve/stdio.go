@@ -19,7 +19,12 @@ func (s *Server) Stdio(ctx context.Context, in io.Reader, out io.Writer) error {
 	return s.stdio(ctx, server, in, out)
 }
 
-func (s *Server) stdio(ctx context.Context, server *mcp.Server, in io.Reader, out io.Writer) error {
+func (s *Server) stdio(
+	ctx context.Context,
+	server *mcp.Server,
+	in io.Reader,
+	out io.Writer,
+) error {
 	l := &lines{
 		in:      in,
 		out:     out,
@@ -27,7 +32,11 @@ func (s *Server) stdio(ctx context.Context, server *mcp.Server, in io.Reader, ou
 		ended:   make(chan struct{}),
 		pending: newPending(),
 	}
-	session, err := server.Connect(context.WithoutCancel(ctx), &filter{Transport: l, pending: l.pending, limit: unanswered * s.p.Calls}, nil)
+	session, err := server.Connect(
+		context.WithoutCancel(ctx),
+		&filter{Transport: l, pending: l.pending, limit: unanswered * s.p.Calls},
+		nil,
+	)
 	if err != nil {
 		return fmt.Errorf("starting a session: %w", err)
 	}

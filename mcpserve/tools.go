@@ -98,7 +98,8 @@ const (
 func block(raw json.RawMessage, version string) mcp.Content {
 	var res mcp.CallToolResult
 	doc := slices.Concat([]byte(`{"content":[`), raw, []byte("]}"))
-	if err := json.Unmarshal(doc, &res); err != nil || len(res.Content) != 1 {
+	err := json.Unmarshal(doc, &res)
+	if err != nil || len(res.Content) != 1 {
 		return &mcp.TextContent{Text: "this content cannot be shown"}
 	}
 	switch res.Content[0].(type) {

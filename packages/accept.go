@@ -50,7 +50,8 @@ func (e *Engine) AcceptMove(ctx context.Context, name string, ask Approve) (*Res
 	if err != nil {
 		return nil, err
 	}
-	if now := sol.lock.Bundle(id); now != nil && now.Commit == b.Commit && now.Tag == b.Tag {
+	now := sol.lock.Bundle(id)
+	if now != nil && now.Commit == b.Commit && now.Tag == b.Tag {
 		return emptyResult(), nil
 	}
 	if err := approve("accepting", ask, sol.changes); err != nil {

@@ -87,14 +87,16 @@ func (s *solver) requirement(ctx context.Context, q Query) (version, note string
 	}
 	s.e.report(Resolving, asked)
 	if q.Version == "" || q.Version == source.Latest {
-		if b := s.st.previous(id); b != nil && q.Version == "" {
+		b := s.st.previous(id)
+		if b != nil && q.Version == "" {
 			return b.Version, "", nil
 		}
 		l, err := s.src.Versions(ctx, id)
 		if err != nil {
 			return "", "", err
 		}
-		if v := lock.Newest(id, "", l.Names(), s.project.Exclude[id]); v != "" {
+		v := lock.Newest(id, "", l.Names(), s.project.Exclude[id])
+		if v != "" {
 			return v, "", nil
 		}
 		if n := len(l.Misnamed); n > 0 {
@@ -165,7 +167,9 @@ func (e *Engine) Remove(ctx context.Context, names []string) (*Result, error) {
 			edits = append(edits, lock.Remove(st.project, id)...)
 		}
 		return edits, joinErrors("removing", errs)
-	}, func(changes []Change) error { return approve("locking", nil, onlyPrefers(changes)) })
+	}, func(changes []Change) error {
+		return approve("locking", nil, onlyPrefers(changes))
+	})
 }
 
 // halfRemoved reports whether a bundle is not required any more but still locked as
@@ -209,7 +213,8 @@ func (st *state) requiredIDs() []lock.ID {
 // pick returns the id that a name means: the id itself, or its last elements if
 // one id only ends with them. Where describes the ids in the error.
 func pick(name string, ids []lock.ID, where string) (lock.ID, error) {
-	if id, err := lock.ParseID(name); err == nil && slices.Contains(ids, id) {
+	id, err := lock.ParseID(name)
+	if err == nil && slices.Contains(ids, id) {
 		return id, nil
 	}
 	var all, matching []string
@@ -227,17 +232,28 @@ func pick(name string, ids []lock.ID, where string) (lock.ID, error) {
 		return found[0], nil
 	case 0:
 		err := diag.New(diag.SourceNotFound, "looking for %q: it is not %s", name, where)
-		if near := suggest.List(name, all, 3); len(near) > 0 {
+		near := suggest.List(name, all, 3)
+		if len(near) > 0 {
 			return lock.ID{}, err.WithReason("nearest").WithDetail("nearest", near)
 		}
 		return lock.ID{}, err.WithReason("not_listed")
 	}
-	return lock.ID{}, diag.New(diag.AmbiguousItem, "looking for %q: %s end with it", name, strings.Join(matching, ", ")).WithReason("whole_id")
+	return lock.ID{}, diag.New(
+		diag.AmbiguousItem,
+		"looking for %q: %s end with it",
+		name,
+		strings.Join(matching, ", "),
+	).
+		WithReason("whole_id")
 }
 
 // edit applies edits to rye.yaml, solves the result and, if approve returns nil
 // for the changes of the lock, commits it.
-func (e *Engine) edit(ctx context.Context, edits func(*state) ([]lock.Edit, error), approve func([]Change) error) (*Result, error) {
+func (e *Engine) edit(
+	ctx context.Context,
+	edits func(*state) ([]lock.Edit, error),
+	approve func([]Change) error,
+) (*Result, error) {
 	st, release, err := e.holdState(ctx)
 	if err != nil {
 		return nil, err
@@ -258,7 +274,11 @@ func (e *Engine) edit(ctx context.Context, edits func(*state) ([]lock.Edit, erro
 }
 
 // solveEdited solves the project file with the edits and returns its new text.
-func (e *Engine) solveEdited(ctx context.Context, st *state, edits []lock.Edit) ([]byte, *solution, error) {
+func (e *Engine) solveEdited(
+	ctx context.Context,
+	st *state,
+	edits []lock.Edit,
+) ([]byte, *solution, error) {
 	text := st.projectText
 	project := st.project
 	if len(edits) > 0 {
@@ -274,7 +294,11 @@ func (e *Engine) solveEdited(ctx context.Context, st *state, edits []lock.Edit) 
 	return text, sol, err
 }
 
-func (e *Engine) solveFor(ctx context.Context, st *state, project *lock.ProjectFile) (*solution, error) {
+func (e *Engine) solveFor(
+	ctx context.Context,
+	st *state,
+	project *lock.ProjectFile,
+) (*solution, error) {
 	s, err := e.solver(st, project)
 	if err != nil {
 		return nil, err

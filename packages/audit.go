@@ -106,7 +106,8 @@ func (a *auditor) registries(ctx context.Context) {
 		return
 	}
 	for _, b := range a.st.lock.Bundles {
-		if state, reason := r.Remembered(b); b.Log != "" && state != "" && state != "ok" {
+		state, reason := r.Remembered(b)
+		if b.Log != "" && state != "" && state != "ok" {
 			text := b.Module().String() + " was " + state
 			if reason != "" {
 				text += ": " + reason
@@ -115,7 +116,11 @@ func (a *auditor) registries(ctx context.Context) {
 		}
 	}
 	for _, x := range a.st.lock.Registries {
-		a.fail(lock.LockFile, r.Gossip(ctx, []lock.Registry{x}, lock.LockFile))
+		a.fail(lock.LockFile, r.Gossip(
+			ctx,
+			[]lock.Registry{x},
+			lock.LockFile,
+		))
 		for _, text := range r.Remarks(x.Host) {
 			a.add(lock.LockFile, diag.Warnf(diag.Stale, 0, 0, "%s", text))
 		}
@@ -198,7 +203,10 @@ func (a *auditor) files() {
 	dirs, err := a.e.unlocked(a.st.lock)
 	a.fail(lock.LockFile, err)
 	for _, dir := range a.e.relative(dirs) {
-		a.add(space.Dir+"/"+space.BundlesFolder+"/"+dir, diag.Warnf(diag.BundleFileExtra, 0, 0, "the lock does not name this bundle, so it is not used").WithReason("unlocked"))
+		a.add(
+			space.Dir+"/"+space.BundlesFolder+"/"+dir,
+			diag.Warnf(diag.BundleFileExtra, 0, 0, "the lock does not name this bundle, so it is not used").WithReason("unlocked"),
+		)
 	}
 }
 
@@ -234,7 +242,9 @@ func (a *auditor) bundle(ctx context.Context, b lock.Bundle) {
 }
 
 // nonNil returns a copy that is [] and not null in JSON.
-func nonNil(list []string) []string { return append([]string{}, list...) }
+func nonNil(list []string) []string {
+	return append([]string{}, list...)
+}
 
 func (a *auditor) sources(b lock.Bundle) {
 	a.fail(lock.LockFile, a.rules.Source(b.Module()))
@@ -252,9 +262,24 @@ func (a *auditor) installed(b lock.Bundle) string {
 	state := stateOf(err != nil, dir != "" && exists(dir))
 	switch state {
 	case StateMissing:
-		a.add(lock.LockFile, diag.Errorf(diag.Drift, 0, 0, "%s: it is locked and not installed", b.Module()).WithReason("not_installed"))
+		a.add(lock.LockFile, diag.Errorf(
+			diag.Drift,
+			0,
+			0,
+			"%s: it is locked and not installed",
+			b.Module(),
+		).
+			WithReason("not_installed"))
 	case StateChanged:
-		a.add(lock.LockFile, diag.Errorf(diag.LockMismatch, 0, 0, "%s: the installed files differ from the lock: %s", b.Module(), err).WithReason("changed"))
+		a.add(lock.LockFile, diag.Errorf(
+			diag.LockMismatch,
+			0,
+			0,
+			"%s: the installed files differ from the lock: %s",
+			b.Module(),
+			err,
+		).
+			WithReason("changed"))
 	}
 	return state
 }
@@ -283,9 +308,25 @@ func (a *auditor) executables(b lock.Bundle) []string {
 	})
 	slices.Sort(out)
 	if err != nil {
-		a.add(lock.LockFile, diag.Errorf(diag.FileSystemError, 0, 0, "%s: reading its files: %s", b.Module(), err))
+		a.add(lock.LockFile, diag.Errorf(
+			diag.FileSystemError,
+			0,
+			0,
+			"%s: reading its files: %s",
+			b.Module(),
+			err,
+		))
 	} else if !slices.Equal(out, b.Exec) {
-		a.add(lock.LockFile, diag.Errorf(diag.LockMismatch, 0, 0, "%s: the lock names other executables than it has (expected %v, found %v)", b.Module(), b.Exec, out).WithReason("lock_edited"))
+		a.add(lock.LockFile, diag.Errorf(
+			diag.LockMismatch,
+			0,
+			0,
+			"%s: the lock names other executables than it has (expected %v, found %v)",
+			b.Module(),
+			b.Exec,
+			out,
+		).
+			WithReason("lock_edited"))
 	}
 	return out
 }
@@ -325,13 +366,33 @@ func (a *auditor) signers(b lock.Bundle, state string) []AuditedSigner {
 			trusted = append(trusted, key)
 			continue
 		}
-		a.add(lock.LockFile, diag.Errorf(s.Code, 0, 0, "%s: signed by %s, which is not trusted today: %s", b.Module(), key, why).
+		a.add(lock.LockFile, diag.Errorf(
+			s.Code,
+			0,
+			0,
+			"%s: signed by %s, which is not trusted today: %s",
+			b.Module(),
+			key,
+			why,
+		).
 			WithReason("release", "bundle", b.ID.String(), "version", b.Version))
 	}
 	if !named {
-		a.add(lock.LockFile, diag.Errorf(diag.SignerChanged, 0, 0, "%s: the lock does not name %s, which signed its manifest", b.Module(), main).WithReason("lock_edited"))
+		a.add(lock.LockFile, diag.Errorf(
+			diag.SignerChanged,
+			0,
+			0,
+			"%s: the lock does not name %s, which signed its manifest",
+			b.Module(),
+			main,
+		).
+			WithReason("lock_edited"))
 	}
-	a.fail(lock.LockFile, CheckSigners(b.Module(), a.rules.SignerRules(a.e.p.Trust, b.Module(), name), trusted))
+	a.fail(lock.LockFile, CheckSigners(
+		b.Module(),
+		a.rules.SignerRules(a.e.p.Trust, b.Module(), name),
+		trusted,
+	))
 	return out
 }
 
@@ -342,15 +403,39 @@ func (a *auditor) manifest(b lock.Bundle) (v trust.Verdict, name string) {
 	if m != nil {
 		name = m.ID
 	}
-	if m != nil && a.e.hasFile(b, lock.ProjectFileName) && !m.Lists(lock.ProjectFileName) {
-		a.add(lock.LockFile, diag.Warnf(diag.BundleFileExtra, 0, 0, "%s: its manifest does not list its %s, so its requirements are not signed", b.Module(), lock.ProjectFileName).
+	if m != nil &&
+		a.e.hasFile(b, lock.ProjectFileName) &&
+		!m.Lists(lock.ProjectFileName) {
+		a.add(lock.LockFile, diag.Warnf(
+			diag.BundleFileExtra,
+			0,
+			0,
+			"%s: its manifest does not list its %s, so its requirements are not signed",
+			b.Module(),
+			lock.ProjectFileName,
+		).
 			WithReason("unlisted_project_file"))
 	}
 	switch {
 	case v.Status == "":
-		a.add(lock.LockFile, diag.Errorf(diag.LockMismatch, 0, 0, "%s: no installed manifest has the digest %s of the lock", b.Module(), b.Manifest).WithReason("lock_edited"))
+		a.add(lock.LockFile, diag.Errorf(
+			diag.LockMismatch,
+			0,
+			0,
+			"%s: no installed manifest has the digest %s of the lock",
+			b.Module(),
+			b.Manifest,
+		).
+			WithReason("lock_edited"))
 	case v.Signer == (sign.Fingerprint{}):
-		a.add(lock.LockFile, diag.Errorf(v.Code, 0, 0, "%s: no key has signed its manifest: %s", b.Module(), v.Reason()))
+		a.add(lock.LockFile, diag.Errorf(
+			v.Code,
+			0,
+			0,
+			"%s: no key has signed its manifest: %s",
+			b.Module(),
+			v.Reason(),
+		))
 	}
 	return v, name
 }
@@ -421,10 +506,17 @@ func (e *Engine) installedManifest(b lock.Bundle) (v trust.Verdict, m *bundle.Ma
 
 // sum compares the lock with rye.sum.
 func (a *auditor) sum(b lock.Bundle) {
-	if err := a.st.sum.Check(b.Module(), b.Sum); err != nil {
+	err := a.st.sum.Check(b.Module(), b.Sum)
+	if err != nil {
 		a.fail(lock.SumFile, err)
 	} else if a.st.sum.Hash(b.Module()) == "" {
-		a.add(lock.SumFile, diag.Errorf(diag.LockStale, 0, 0, "it has no line for %s, which is locked", b.Module()))
+		a.add(lock.SumFile, diag.Errorf(
+			diag.LockStale,
+			0,
+			0,
+			"it has no line for %s, which is locked",
+			b.Module(),
+		))
 	}
 }
 
@@ -434,7 +526,8 @@ func (a *auditor) age(b lock.Bundle, seen time.Time) {
 	if seen.IsZero() {
 		return
 	}
-	if err := checkAge(a.rules, a.e.p.Now(), seen, b.Module()); err != nil {
+	err := checkAge(a.rules, a.e.p.Now(), seen, b.Module())
+	if err != nil {
 		a.add(lock.LockFile, diag.Warnf(diag.Cooldown, 0, 0, "%s", err))
 	}
 }

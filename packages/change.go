@@ -57,7 +57,9 @@ type Change struct {
 
 // Widens reports whether a user has to accept the change: a bundle that was locked
 // before may do more now, or an item replaces one of another space.
-func (c Change) Widens() bool { return len(c.reasons()) > 0 }
+func (c Change) Widens() bool {
+	return len(c.reasons()) > 0
+}
 
 // reasons returns the changes that a user has to accept, as predicates of the bundle.
 func (c Change) reasons() []string {
@@ -89,7 +91,10 @@ func (c Change) reasons() []string {
 	for _, x := range c.Items {
 		switch x.Consent {
 		case "shadows":
-			out = append(out, "has "+x.Name+", which is used instead of the item of "+strings.Join(x.Over, ", ")+x.hidden())
+			out = append(
+				out,
+				"has "+x.Name+", which is used instead of the item of "+strings.Join(x.Over, ", ")+x.hidden(),
+			)
 		case "system":
 			out = append(out, "has "+x.Name+", which changes settings of the system")
 		case string(item.Tool), string(item.Directive):
@@ -134,7 +139,9 @@ func changesOf(old, new *lock.Lock) []Change {
 			x.NewCaps = c.Field("caps").Added()
 			x.GoneCaps = c.Field("caps").Removed()
 			x.NewExec = c.Field("exec").Added()
-			x.NewSigners = slices.DeleteFunc(slices.Clone(now.Signers), func(s string) bool { return slices.Contains(was.Signers, s) })
+			x.NewSigners = slices.DeleteFunc(slices.Clone(now.Signers), func(s string) bool {
+				return slices.Contains(was.Signers, s)
+			})
 			for _, capability := range x.NewCaps {
 				if host, ok := strings.CutPrefix(capability, "net:"); ok {
 					x.NewHosts = append(x.NewHosts, host)
@@ -148,7 +155,12 @@ func changesOf(old, new *lock.Lock) []Change {
 
 // commit installs a solution and writes rye.yaml (project is its text), rye.sum
 // and rye.lock. If a step fails, it takes back those before it.
-func (e *Engine) commit(ctx context.Context, st *state, project []byte, sol *solution) (*Result, error) {
+func (e *Engine) commit(
+	ctx context.Context,
+	st *state,
+	project []byte,
+	sol *solution,
+) (*Result, error) {
 	sums, err := lock.AppendSum(st.sumText, sol.lock.SumLines()...)
 	if err != nil {
 		return nil, err
@@ -166,7 +178,8 @@ func (e *Engine) commit(ctx context.Context, st *state, project []byte, sol *sol
 		// The lock may come from another machine: a version that is locked and not
 		// installed here was not linted here. The solver lints new versions.
 		if _, pinned := pins[m]; pinned {
-			if _, err := lint(ctx, sol.snaps[m], m); err != nil {
+			_, err := lint(ctx, sol.snaps[m], m)
+			if err != nil {
 				return nil, err
 			}
 		}
@@ -183,7 +196,8 @@ func (e *Engine) commit(ctx context.Context, st *state, project []byte, sol *sol
 		return nil, err
 	}
 	text := sol.lock.Render()
-	if st.lock == nil && len(sol.lock.Bundles)+len(sol.lock.Members)+len(sol.lock.Items) == 0 {
+	if st.lock == nil &&
+		len(sol.lock.Bundles)+len(sol.lock.Members)+len(sol.lock.Items) == 0 {
 		text = nil // an empty lock is not created
 	}
 	w := &writer{e: e}
@@ -232,7 +246,8 @@ func (w *writer) write(name string, old, text []byte) {
 	if w.err != nil || bytes.Equal(old, text) || text == nil {
 		return
 	}
-	if err := w.e.files().Write(name, text, 0); err != nil {
+	err := w.e.files().Write(name, text, 0)
+	if err != nil {
 		w.err = unwritable(err)
 		return
 	}

@@ -56,7 +56,13 @@ type ItemChange struct {
 
 // describeItems adds the differences of items to the changes of a solution, and
 // what a user has to accept.
-func (e *Engine) describeItems(ctx context.Context, st *state, s *solver, l *lock.Lock, changes []Change) error {
+func (e *Engine) describeItems(
+	ctx context.Context,
+	st *state,
+	s *solver,
+	l *lock.Lock,
+	changes []Change,
+) error {
 	others := newOffers(s.project, l, changes)
 	errs := each(ctx, len(changes), func(i int) error {
 		c := &changes[i]
@@ -70,7 +76,9 @@ func (e *Engine) describeItems(ctx context.Context, st *state, s *solver, l *loc
 		c.same = same
 		wider := same && !slices.Equal(was.Use, now.Use) // use may contain items that it did not
 		c.accepted = same && !wider || st.mergedWith(*now)
-		c.pulled = c.From == "" && !c.Direct && st.pulledIn(l, now.ID)
+		c.pulled = c.From == "" &&
+			!c.Direct &&
+			st.pulledIn(l, now.ID)
 		snap := s.snaps[now.Module()]
 		if snap == nil || e.p.Contents == nil || same && !wider {
 			return nil
@@ -111,7 +119,9 @@ func (o *offers) add(ref item.Ref, id string, holders []Holder) {
 	defer o.mu.Unlock()
 	ids := []string{id}
 	for _, h := range holders {
-		if h.Bundle != "" && !o.changed[h.Bundle] && o.lock.BundleNamed(h.Bundle) != nil {
+		if h.Bundle != "" &&
+			!o.changed[h.Bundle] &&
+			o.lock.BundleNamed(h.Bundle) != nil {
 			ids = append(ids, h.Bundle)
 		}
 	}
@@ -128,13 +138,23 @@ func (o *offers) collisions() error {
 	var errs []error
 	for ref, ids := range o.of {
 		slices.Sort(ids)
-		if len(ids) < 2 || slices.Contains(ids, preferredFor(o.project, ref).String()) {
+		if len(ids) < 2 ||
+			slices.Contains(ids, preferredFor(o.project, ref).String()) {
 			continue
 		}
-		errs = append(errs, diag.New(diag.AmbiguousItem, "locking items: the bundles %s have %s", strings.Join(ids, " and "), ref).
-			WithReason("prefer_first").WithDetail("ref", ref.String()).WithDetail("bundle", ids[0]))
+		errs = append(errs, diag.New(
+			diag.AmbiguousItem,
+			"locking items: the bundles %s have %s",
+			strings.Join(ids, " and "),
+			ref,
+		).
+			WithReason("prefer_first").
+			WithDetail("ref", ref.String()).
+			WithDetail("bundle", ids[0]))
 	}
-	slices.SortFunc(errs, func(a, b error) int { return cmp.Compare(a.Error(), b.Error()) })
+	slices.SortFunc(errs, func(a, b error) int {
+		return cmp.Compare(a.Error(), b.Error())
+	})
 	return joinErrors("locking items", errs)
 }
 
@@ -154,13 +174,24 @@ func (st *state) mergedWith(b lock.Bundle) bool {
 // user named it.
 func (st *state) pulledIn(l *lock.Lock, id lock.ID) bool {
 	return slices.ContainsFunc(l.Bundles, func(b lock.Bundle) bool {
-		return st.lock.Bundle(b.ID) != nil && slices.ContainsFunc(b.Needs, func(m lock.Module) bool { return m.ID == id })
+		return st.lock.Bundle(b.ID) != nil &&
+			slices.ContainsFunc(b.Needs, func(m lock.Module) bool {
+				return m.ID == id
+			})
 	})
 }
 
 // itemsOf fills in the items of one change. If the files of the version before
 // are not available, every item is new.
-func (e *Engine) itemsOf(ctx context.Context, s *solver, c *Change, was *lock.Bundle, now lock.Bundle, snap *source.Snapshot, others *offers) error {
+func (e *Engine) itemsOf(
+	ctx context.Context,
+	s *solver,
+	c *Change,
+	was *lock.Bundle,
+	now lock.Bundle,
+	snap *source.Snapshot,
+	others *offers,
+) error {
 	after, err := e.p.Contents(ctx, snap)
 	if err != nil {
 		return err
@@ -179,15 +210,20 @@ func (e *Engine) itemsOf(ctx context.Context, s *solver, c *Change, was *lock.Bu
 		}
 	}
 	if was != nil && len(was.Use) > 0 {
-		before = slices.DeleteFunc(before, func(x Content) bool { return !x.Ref.IsZero() && !lock.Uses(was.Use, x.Ref) })
+		before = slices.DeleteFunc(before, func(x Content) bool {
+			return !x.Ref.IsZero() && !lock.Uses(was.Use, x.Ref)
+		})
 	}
 	for _, d := range compareContents(before, after) {
-		if d.op == lock.Added && !d.Ref.IsZero() && !lock.Uses(now.Use, d.Ref) {
+		if d.op == lock.Added &&
+			!d.Ref.IsZero() &&
+			!lock.Uses(now.Use, d.Ref) {
 			continue // not used before and not used now
 		}
 		x := ItemChange{Name: d.name(), Op: d.op, Type: d.Type}
 		if d.op != lock.Removed && !d.Ref.IsZero() {
-			if err := e.weigh(ctx, others, c, now, d, &x); err != nil {
+			err := e.weigh(ctx, others, c, now, d, &x)
+			if err != nil {
 				return err
 			}
 		}
@@ -198,8 +234,17 @@ func (e *Engine) itemsOf(ctx context.Context, s *solver, c *Change, was *lock.Bu
 
 // weigh states which items a new or changed one replaces, and whether a user has to
 // accept that.
-func (e *Engine) weigh(ctx context.Context, all *offers, c *Change, now lock.Bundle, d difference, x *ItemChange) error {
-	if x.Reserved = space.Reserved(d.Ref) && preferredFor(all.project, d.Ref) != now.ID; x.Reserved || !lock.Uses(now.Use, d.Ref) {
+func (e *Engine) weigh(
+	ctx context.Context,
+	all *offers,
+	c *Change,
+	now lock.Bundle,
+	d difference,
+	x *ItemChange,
+) error {
+	if x.Reserved = space.Reserved(d.Ref) &&
+		preferredFor(all.project, d.Ref) != now.ID; x.Reserved ||
+		!lock.Uses(now.Use, d.Ref) {
 		return nil
 	}
 	if e.p.Others != nil { // a configuration is merged with nearer ones, not hidden by them
@@ -234,11 +279,17 @@ func (e *Engine) weigh(ctx context.Context, all *offers, c *Change, now lock.Bun
 }
 
 // instructs reports whether items of a kind decide what a run or a model does.
-func instructs(k item.Kind) bool { return k == item.Tool || k == item.Directive }
+func instructs(k item.Kind) bool {
+	return k == item.Tool || k == item.Directive
+}
 
 // overrides returns the items of an installed bundle that Audited lists. A bundle
 // that is not on this machine has none.
-func (e *Engine) overrides(ctx context.Context, st *state, b lock.Bundle) ([]ItemChange, error) {
+func (e *Engine) overrides(
+	ctx context.Context,
+	st *state,
+	b lock.Bundle,
+) ([]ItemChange, error) {
 	snap := e.localSnapshot(b)
 	if snap == nil || e.p.Contents == nil {
 		return nil, nil
@@ -254,7 +305,8 @@ func (e *Engine) overrides(ctx context.Context, st *state, b lock.Bundle) ([]Ite
 			continue
 		}
 		x := ItemChange{Name: d.name(), Op: d.op, Type: d.Type}
-		if err := e.weigh(ctx, all, &Change{fresh: true}, b, d, &x); err != nil {
+		err := e.weigh(ctx, all, &Change{fresh: true}, b, d, &x)
+		if err != nil {
 			return nil, err
 		}
 		if x.Reserved || x.Consent != "" {
@@ -280,7 +332,11 @@ func (e *Engine) localSnapshot(b lock.Bundle) *source.Snapshot {
 
 // lockedSnapshot returns the files of a locked bundle: installed, cached, or
 // fetched.
-func (e *Engine) lockedSnapshot(ctx context.Context, src source.Source, b lock.Bundle) (*source.Snapshot, error) {
+func (e *Engine) lockedSnapshot(
+	ctx context.Context,
+	src source.Source,
+	b lock.Bundle,
+) (*source.Snapshot, error) {
 	if snap := e.localSnapshot(b); snap != nil {
 		return snap, nil
 	}
@@ -324,13 +380,24 @@ func compareContents(before, after []Content) []difference {
 		}
 		return 1
 	}
-	slices.SortFunc(out, func(a, b difference) int { return cmp.Or(rank(a)-rank(b), cmp.Compare(a.name(), b.name())) })
+	slices.SortFunc(out, func(a, b difference) int {
+		return cmp.Or(
+			rank(a)-rank(b),
+			cmp.Compare(a.name(), b.name()),
+		)
+	})
 	return out
 }
 
 // releaseScope returns the kinds and the patterns of ids that a key needs to sign a
 // release: its manifest and its items, without those that are not used.
-func (e *Engine) releaseScope(ctx context.Context, rs Rules, id lock.ID, manifest string, snap *source.Snapshot) (kinds, ids []string) {
+func (e *Engine) releaseScope(
+	ctx context.Context,
+	rs Rules,
+	id lock.ID,
+	manifest string,
+	snap *source.Snapshot,
+) (kinds, ids []string) {
 	kinds = []string{bundle.Subject(manifest).Kind}
 	ids = []string{manifest}
 	if e.p.Contents == nil {
@@ -342,11 +409,13 @@ func (e *Engine) releaseScope(ctx context.Context, rs Rules, id lock.ID, manifes
 	}
 	project := rs[len(rs)-1].ProjectFile // rye.yaml is the last of the rules
 	for _, c := range list {
-		if c.Signs.IsZero() || space.Reserved(c.Signs) && preferredFor(project, c.Signs) != id {
+		if c.Signs.IsZero() ||
+			space.Reserved(c.Signs) && preferredFor(project, c.Signs) != id {
 			continue
 		}
 		kinds = append(kinds, string(c.Signs.Kind))
-		if first, _, nested := strings.Cut(c.Signs.ID, "/"); nested {
+		first, _, nested := strings.Cut(c.Signs.ID, "/")
+		if nested {
 			ids = append(ids, first+"/**")
 		} else {
 			ids = append(ids, first)

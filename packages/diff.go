@@ -59,7 +59,13 @@ func (e *Engine) Diff(ctx context.Context, name, version string) (*Diff, error) 
 
 // snapshotOf returns the files of a version of a locked bundle, "" for the newest
 // allowed one.
-func (e *Engine) snapshotOf(ctx context.Context, src source.Source, st *state, b lock.Bundle, version string) (*source.Snapshot, error) {
+func (e *Engine) snapshotOf(
+	ctx context.Context,
+	src source.Source,
+	st *state,
+	b lock.Bundle,
+	version string,
+) (*source.Snapshot, error) {
 	if err := e.rules(st.project).Source(lock.Module{ID: b.ID, Version: version}); err != nil {
 		return nil, err
 	}
@@ -77,7 +83,10 @@ func (e *Engine) snapshotOf(ctx context.Context, src source.Source, st *state, b
 	return src.Fetch(ctx, o)
 }
 
-func (e *Engine) fileDiffs(ctx context.Context, old, next *source.Snapshot) ([]FileDiff, error) {
+func (e *Engine) fileDiffs(
+	ctx context.Context,
+	old, next *source.Snapshot,
+) ([]FileDiff, error) {
 	out := []FileDiff{}
 	if e.p.Contents == nil {
 		return out, nil

@@ -78,7 +78,8 @@ func (e *Engine) lockedInfo(in *Info, b *lock.Bundle) {
 		return
 	}
 	in.State = stateOf(e.checkInstalled(*b) != nil, exists(dir))
-	if rel, err := filepath.Rel(e.p.Base, dir); err == nil {
+	rel, err := filepath.Rel(e.p.Base, dir)
+	if err == nil {
 		in.Path = filepath.ToSlash(rel)
 	}
 }

@@ -42,7 +42,12 @@ type Inspection struct {
 
 // SignedBy returns nil if that key made the signature in the manifest.
 func (in *Inspection) SignedBy(pub ed25519.PublicKey) error {
-	_, err := sign.Verify(in.text, sign.Hash(), bundle.Subject(in.Name), sign.OnlyKey(pub))
+	_, err := sign.Verify(
+		in.text,
+		sign.Hash(),
+		bundle.Subject(in.Name),
+		sign.OnlyKey(pub),
+	)
 	return err
 }
 
@@ -75,7 +80,8 @@ func (e *Engine) Inspect(ctx context.Context, q Query) (*Inspection, error) {
 		return nil, err
 	}
 	rs := e.rules(st.project)
-	if err := rs.Source(lock.Module{ID: q.ID, Version: q.Version}); err != nil {
+	err = rs.Source(lock.Module{ID: q.ID, Version: q.Version})
+	if err != nil {
 		return nil, err
 	}
 	o, err := e.p.Source.Resolve(ctx, q.ID, q.Version)
@@ -146,7 +152,9 @@ func (e *Engine) inspectContents(ctx context.Context, in *Inspection, snap *sour
 		slices.Sort(*l)
 		*l = slices.Compact(*l)
 	}
-	slices.SortFunc(in.Items, func(a, b ReleaseItem) int { return cmp.Compare(a.Ref, b.Ref) })
+	slices.SortFunc(in.Items, func(a, b ReleaseItem) int {
+		return cmp.Compare(a.Ref, b.Ref)
+	})
 	return nil
 }
 
@@ -179,7 +187,8 @@ func (e *Engine) inspectSigners(ctx context.Context, in *Inspection, snap *sourc
 		}
 		// An unreadable document is the same as none: the user gets it elsewhere.
 		name := path.Join(trustDir, "key-"+s.Key.String()+".toml")
-		if b, err := source.ReadFile(ctx, e.p.Source, snap.Origin, name, maxTrustDocument); err == nil {
+		b, err := source.ReadFile(ctx, e.p.Source, snap.Origin, name, maxTrustDocument)
+		if err == nil {
 			x.Document = b
 		} else if ctx.Err() != nil {
 			return context.Cause(ctx)

@@ -23,7 +23,9 @@ import (
 
 // installs reports whether a locked bundle is installed. Directories of this
 // machine are used in place: their entries have no sum.
-func installs(b lock.Bundle) bool { return b.Sum != "" }
+func installs(b lock.Bundle) bool {
+	return b.Sum != ""
+}
 
 // installDir returns the absolute install directory of a locked bundle.
 func (e *Engine) installDir(b lock.Bundle) (string, error) {
@@ -37,7 +39,10 @@ func (e *Engine) installDir(b lock.Bundle) (string, error) {
 // inSpace returns the path of a directory of installed bundles below the base for
 // writing, space.
 func (e *Engine) inSpace(dir string) string {
-	return path.Join(space.BundlesFolder, filepath.ToSlash(strings.TrimPrefix(dir, e.bundles()+string(filepath.Separator))))
+	return path.Join(space.BundlesFolder, filepath.ToSlash(strings.TrimPrefix(
+		dir,
+		e.bundles()+string(filepath.Separator),
+	)))
 }
 
 // checkInstalled returns nil if the install directory has exactly the locked
@@ -121,7 +126,9 @@ func (e *Engine) installedSnapshot(b lock.Bundle) *source.Snapshot {
 	if err != nil {
 		return nil
 	}
-	snap, err := source.InMemory(originOf(b), files, func(p string) bool { return modeOf(p, modes[p], b) == lock.ModeExecutable })
+	snap, err := source.InMemory(originOf(b), files, func(p string) bool {
+		return modeOf(p, modes[p], b) == lock.ModeExecutable
+	})
 	if err != nil || snap.Sum != b.Sum {
 		return nil
 	}
@@ -160,7 +167,11 @@ func unwritable(err error) error {
 
 // stage writes bundles into a staging directory, from the snapshots that open
 // returns. On success the caller closes the stage.
-func (e *Engine) stage(ctx context.Context, bundles []lock.Bundle, open func(lock.Bundle) (*source.Snapshot, error)) (*stagedir.Stage, error) {
+func (e *Engine) stage(
+	ctx context.Context,
+	bundles []lock.Bundle,
+	open func(lock.Bundle) (*source.Snapshot, error),
+) (*stagedir.Stage, error) {
 	st, err := e.newStage()
 	if err != nil {
 		return nil, err
@@ -193,7 +204,13 @@ func (e *Engine) stage(ctx context.Context, bundles []lock.Bundle, open func(loc
 // The snapshot verifies each file as it is read; its sum covers all of them. It
 // does not fsync: after a power loss the lock check finds missing files, and rye
 // sync installs them again.
-func (e *Engine) writeBundle(ctx context.Context, b lock.Bundle, snap *source.Snapshot, st *stagedir.Stage, staged string) error {
+func (e *Engine) writeBundle(
+	ctx context.Context,
+	b lock.Bundle,
+	snap *source.Snapshot,
+	st *stagedir.Stage,
+	staged string,
+) error {
 	e.report(Installing, b.Module())
 	if snap.Sum != b.Sum {
 		return diag.New(diag.Internal, "installing %s: its files have the sum %s, not %s", b.Module(), snap.Sum, b.Sum)
@@ -203,7 +220,8 @@ func (e *Engine) writeBundle(ctx context.Context, b lock.Bundle, snap *source.Sn
 		if f.Executable {
 			mode = 0o555
 		}
-		if err := st.WriteFile(staged, f.Path, text, mode); err != nil {
+		err := st.WriteFile(staged, f.Path, text, mode)
+		if err != nil {
 			return unwritable(err)
 		}
 		return nil
@@ -212,8 +230,14 @@ func (e *Engine) writeBundle(ctx context.Context, b lock.Bundle, snap *source.Sn
 
 // outdated returns the locked bundles whose installed files are missing or
 // differ from the lock. Those in verified are taken as installed.
-func (e *Engine) outdated(ctx context.Context, l *lock.Lock, verified ...lock.Module) ([]lock.Bundle, error) {
-	want := slices.DeleteFunc(slices.Clone(l.Bundles), func(b lock.Bundle) bool { return !installs(b) || slices.Contains(verified, b.Module()) })
+func (e *Engine) outdated(
+	ctx context.Context,
+	l *lock.Lock,
+	verified ...lock.Module,
+) ([]lock.Bundle, error) {
+	want := slices.DeleteFunc(slices.Clone(l.Bundles), func(b lock.Bundle) bool {
+		return !installs(b) || slices.Contains(verified, b.Module())
+	})
 	differs := make([]bool, len(want))
 	errs := each(ctx, len(want), func(i int) error {
 		differs[i] = e.checkInstalled(want[i]) != nil
@@ -236,7 +260,8 @@ func (e *Engine) unlocked(l *lock.Lock) ([]string, error) {
 	keep := map[string]bool{}
 	if l != nil {
 		for _, b := range l.Bundles {
-			if dir, err := e.installDir(b); err == nil && installs(b) {
+			dir, err := e.installDir(b)
+			if err == nil && installs(b) {
 				keep[dir] = true
 			}
 		}
@@ -247,7 +272,9 @@ func (e *Engine) unlocked(l *lock.Lock) ([]string, error) {
 			return nil
 		}
 		// Directories without "@" hold manifests of the project's own bundles.
-		if err != nil || !d.IsDir() || !strings.Contains(d.Name(), "@") {
+		if err != nil ||
+			!d.IsDir() ||
+			!strings.Contains(d.Name(), "@") {
 			return err
 		}
 		switch {
@@ -347,7 +374,9 @@ func (e *Engine) emptyDirs() []string {
 		if p == e.bundles() {
 			return err
 		}
-		if err == nil && d.IsDir() && !strings.Contains(d.Name(), "@") {
+		if err == nil &&
+			d.IsDir() &&
+			!strings.Contains(d.Name(), "@") {
 			dirs = append(dirs, p)
 			return nil
 		}
@@ -381,7 +410,10 @@ func (e *Engine) commitStage(st *stagedir.Stage, bundles []lock.Bundle) error {
 func (e *Engine) relative(dirs []string) []string {
 	out := make([]string, len(dirs))
 	for i, dir := range dirs {
-		out[i] = filepath.ToSlash(strings.TrimPrefix(dir, e.bundles()+string(filepath.Separator)))
+		out[i] = filepath.ToSlash(strings.TrimPrefix(
+			dir,
+			e.bundles()+string(filepath.Separator),
+		))
 	}
 	return out
 }

@@ -48,16 +48,31 @@ func (s *solver) judge(ctx context.Context, l *lock.Lock) error {
 	return joinErrors("judging bundles", errs)
 }
 
-func (s *solver) judgeBundle(ctx context.Context, b *lock.Bundle, snap *source.Snapshot, seen firstSeen) error {
+func (s *solver) judgeBundle(
+	ctx context.Context,
+	b *lock.Bundle,
+	snap *source.Snapshot,
+	seen firstSeen,
+) error {
 	describe(b, snap)
 	was := s.st.previous(b.ID)
-	warnings, err := s.e.judgeRelease(ctx, b, was, snap, s.rules(), slices.Contains(s.verified, b.Module()))
+	warnings, err := s.e.judgeRelease(
+		ctx,
+		b,
+		was,
+		snap,
+		s.rules(),
+		slices.Contains(s.verified, b.Module()),
+	)
 	if err != nil {
 		return err
 	}
-	if shown, ok := s.e.p.Expect[b.Module()]; ok && shown != b.Manifest {
-		return diag.New(diag.ConsentRequired, "verifying %s: the release changed while you were asked about its signer; nothing changed", b.Module()).WithReason("replaced_release").
-			WithDetail("expected", shown.String()).WithDetail("found", b.Manifest.String())
+	shown, ok := s.e.p.Expect[b.Module()]
+	if ok && shown != b.Manifest {
+		return diag.New(diag.ConsentRequired, "verifying %s: the release changed while you were asked about its signer; nothing changed", b.Module()).
+			WithReason("replaced_release").
+			WithDetail("expected", shown.String()).
+			WithDetail("found", b.Manifest.String())
 	}
 	s.note(b.Module(), warnings)
 	if err := s.e.checkContinuity(was, b); err != nil {
@@ -66,7 +81,12 @@ func (s *solver) judgeBundle(ctx context.Context, b *lock.Bundle, snap *source.S
 	if s.isAccepted(b) {
 		return nil
 	}
-	return checkAge(s.rules(), s.e.p.Now(), seen[sightKey(*b)], b.Module())
+	return checkAge(
+		s.rules(),
+		s.e.p.Now(),
+		seen[sightKey(*b)],
+		b.Module(),
+	)
 }
 
 // isAccepted reports whether this project had the version before.
@@ -101,7 +121,13 @@ func describe(b *lock.Bundle, snap *source.Snapshot) {
 // and compared with the lock before: their digests are enough. The snapshot
 // keeps what was read until the caller releases it. A release that was, the entry
 // before, records stays usable after its key expired.
-func (e *Engine) judgeRelease(ctx context.Context, b, was *lock.Bundle, snap *source.Snapshot, rs Rules, installed bool) (warnings []diag.Finding, err error) {
+func (e *Engine) judgeRelease(
+	ctx context.Context,
+	b, was *lock.Bundle,
+	snap *source.Snapshot,
+	rs Rules,
+	installed bool,
+) (warnings []diag.Finding, err error) {
 	snap.Keep()
 	mod := b.Module()
 	name, err := manifestID(mod, snap)
@@ -132,8 +158,12 @@ func (e *Engine) judgeRelease(ctx context.Context, b, was *lock.Bundle, snap *so
 	if err := r.Err(mod.String()); err != nil {
 		err := releaseError(err, mod, verdict)
 		if err.Code == diag.KeyUnknown || err.Code == diag.Scope {
-			if kinds, ids := e.releaseScope(ctx, rs, mod.ID, name, snap); kinds != nil {
-				return nil, err.WithReason("release_scope").WithDetail("kinds", strings.Join(kinds, ",")).WithDetail("namespaces", strings.Join(ids, ","))
+			kinds, ids := e.releaseScope(ctx, rs, mod.ID, name, snap)
+			if kinds != nil {
+				return nil, err.
+					WithReason("release_scope").
+					WithDetail("kinds", strings.Join(kinds, ",")).
+					WithDetail("namespaces", strings.Join(ids, ","))
 			}
 		}
 		return nil, err
@@ -182,7 +212,12 @@ func (s *solver) note(mod lock.Module, warnings []diag.Finding) {
 
 // verdict judges a signature of a manifest. recorded is the lock entry that names the
 // digest of the manifest, or nil.
-func (e *Engine) verdict(where string, text, detached []byte, sub sign.Subject, recorded *lock.Bundle) trust.Verdict {
+func (e *Engine) verdict(
+	where string,
+	text, detached []byte,
+	sub sign.Subject,
+	recorded *lock.Bundle,
+) trust.Verdict {
 	v := e.p.Trust.Verify(trust.ManifestInput(trust.Input{
 		Space:        e.p.Space,
 		Path:         where,
@@ -208,7 +243,9 @@ func releaseError(err error, mod lock.Module, v trust.Verdict) *diag.Error {
 	out := diag.New(code, "verifying %s: the fetched files have no valid release signature by a trusted key", mod).WithReason("release")
 	out.Err = err
 	out.Findings = diag.FindingsOf(err)
-	out = out.WithDetail("bundle", mod.ID.String()).WithDetail("version", mod.Version)
+	out = out.
+		WithDetail("bundle", mod.ID.String()).
+		WithDetail("version", mod.Version)
 	if v.Signer != (sign.Fingerprint{}) {
 		out = out.WithDetail("signer", SignerText(v.Signer))
 	}
@@ -217,7 +254,8 @@ func releaseError(err error, mod lock.Module, v trust.Verdict) *diag.Error {
 	}
 	// Several findings are listed one by one; a single one is only shown as found.
 	if len(out.Findings) == 1 && code.Class() == diag.ClassIntegrity {
-		out = out.WithDetail("found", out.Findings[0].Path+": "+out.Findings[0].Message)
+		out = out.
+			WithDetail("found", out.Findings[0].Path+": "+out.Findings[0].Message)
 	}
 	if code == diag.Revoked || code == diag.Expired {
 		out = out.WithDetail("found", v.Reason())
@@ -240,11 +278,19 @@ func manifestID(mod lock.Module, snap *source.Snapshot) (string, error) {
 	case len(names) == 1:
 		return names[0], nil
 	case len(names) > 1:
-		return "", diag.New(diag.AmbiguousItem, "verifying %s: it has %d manifests and none has its id: %s", mod, len(names), strings.Join(names, ", ")).
+		return "", diag.New(
+			diag.AmbiguousItem,
+			"verifying %s: it has %d manifests and none has its id: %s",
+			mod,
+			len(names),
+			strings.Join(names, ", "),
+		).
 			WithReason("manifests")
 	}
-	return "", diag.New(diag.Unsigned, "verifying %s: it has no manifest, so no key has signed its files", mod).WithReason("release").
-		WithDetail("bundle", mod.ID.String()).WithDetail("version", mod.Version).
+	return "", diag.New(diag.Unsigned, "verifying %s: it has no manifest, so no key has signed its files", mod).
+		WithReason("release").
+		WithDetail("bundle", mod.ID.String()).
+		WithDetail("version", mod.Version).
 		WithDetail("expected", bundle.ManifestPath("NAME")+", signed").WithDetail("found", "no file")
 }
 
@@ -252,17 +298,26 @@ func manifestID(mod lock.Module, snap *source.Snapshot) (string, error) {
 // old release with a valid signature must not pass for a new one.
 func checkManifest(mod lock.Module, m *bundle.Manifest) error {
 	if !lock.IsPseudo(mod.Version) && m.Version != strings.TrimPrefix(mod.Version, "v") {
-		return diag.New(diag.VersionMismatch, "verifying %s: its signed manifest has version %s", mod, m.Version).WithReason("release").
-			WithDetail("bundle", mod.ID.String()).WithDetail("expected", mod.Version).WithDetail("found", "v"+m.Version)
+		return diag.New(diag.VersionMismatch, "verifying %s: its signed manifest has version %s", mod, m.Version).
+			WithReason("release").
+			WithDetail("bundle", mod.ID.String()).
+			WithDetail("expected", mod.Version).
+			WithDetail("found", "v"+m.Version)
 	}
 	named, err := lock.ParseID(m.ID)
 	id := mod.ID
-	if err != nil || named.Kind != lock.HostID || id.Kind == lock.URLID && strings.HasPrefix(id.Repo, "file:") {
+	if err != nil ||
+		named.Kind != lock.HostID ||
+		id.Kind == lock.URLID && strings.HasPrefix(id.Repo, "file:") {
 		return nil // a plain name, or a mirror on this machine
 	}
-	if want := hostPath(id); want != m.ID && id.String() != m.ID {
-		return diag.New(diag.SourceMoved, "verifying %s: its signed manifest names %s", mod, m.ID).WithReason("manifest_id").
-			WithDetail("expected", want).WithDetail("found", m.ID).WithDetail("version", mod.Version)
+	want := hostPath(id)
+	if want != m.ID && id.String() != m.ID {
+		return diag.New(diag.SourceMoved, "verifying %s: its signed manifest names %s", mod, m.ID).
+			WithReason("manifest_id").
+			WithDetail("expected", want).
+			WithDetail("found", m.ID).
+			WithDetail("version", mod.Version)
 	}
 	return nil
 }
@@ -286,7 +341,10 @@ func CheckRegistryName(id string, text []byte) *diag.Error {
 		found = "it has no name"
 	}
 	return diag.New(diag.SourceMoved, "verifying %s: its signed %s must have this name, and %s", id, lock.ProjectFileName, found).
-		WithReason("registry_name").WithDetail("bundle", id).WithDetail("expected", "name: "+id).WithDetail("found", found)
+		WithReason("registry_name").
+		WithDetail("bundle", id).
+		WithDetail("expected", "name: "+id).
+		WithDetail("found", found)
 }
 
 // hostPath returns an id as manifests spell it: host, path, subdirectory and
@@ -310,21 +368,34 @@ func (e *Engine) checkContinuity(old *lock.Bundle, b *lock.Bundle) error {
 		return nil // the first release, or a directory of this machine before it
 	}
 	if len(old.Signers) == 0 {
-		return diag.New(diag.LockMismatch, "verifying %s: the entry of %s in %s names no signer, so a change of signers cannot be excluded", b.Module(), old.Module(), lock.LockFile).
+		return diag.New(
+			diag.LockMismatch,
+			"verifying %s: the entry of %s in %s names no signer, so a change of signers cannot be excluded",
+			b.Module(),
+			old.Module(),
+			lock.LockFile,
+		).
 			WithReason("lock_edited")
 	}
 	lost := slices.ContainsFunc(old.Signers, func(was string) bool {
-		return !slices.ContainsFunc(b.Signers, func(now string) bool { return e.succeeds(now, was) })
+		return !slices.ContainsFunc(b.Signers, func(now string) bool {
+			return e.succeeds(now, was)
+		})
 	})
 	added := slices.ContainsFunc(b.Signers, func(now string) bool {
-		return !slices.ContainsFunc(old.Signers, func(was string) bool { return e.succeeds(now, was) })
+		return !slices.ContainsFunc(old.Signers, func(was string) bool {
+			return e.succeeds(now, was)
+		})
 	})
 	if !lost && !added {
 		return nil
 	}
-	return diag.New(diag.SignerChanged, "verifying %s: its signers differ from the signers of %s %s, and no rotation document names the change", b.Module(), b.ID, old.Version).WithReason("release").
-		WithDetail("expected", strings.Join(old.Signers, ", ")).WithDetail("found", strings.Join(b.Signers, ", ")).
-		WithDetail("bundle", b.ID.String()).WithDetail("version", b.Version)
+	return diag.New(diag.SignerChanged, "verifying %s: its signers differ from the signers of %s %s, and no rotation document names the change", b.Module(), b.ID, old.Version).
+		WithReason("release").
+		WithDetail("expected", strings.Join(old.Signers, ", ")).
+		WithDetail("found", strings.Join(b.Signers, ", ")).
+		WithDetail("bundle", b.ID.String()).
+		WithDetail("version", b.Version)
 }
 
 // succeeds reports whether now is the same key as was, or rotated from it.
@@ -339,7 +410,12 @@ func (e *Engine) succeeds(now, was string) bool {
 
 // capabilities records the capabilities that the items may ask for, and refuses
 // those that a rule denies. was is the entry before, or nil.
-func (e *Engine) capabilities(ctx context.Context, b, was *lock.Bundle, snap *source.Snapshot, rs Rules) error {
+func (e *Engine) capabilities(
+	ctx context.Context,
+	b, was *lock.Bundle,
+	snap *source.Snapshot,
+	rs Rules,
+) error {
 	if e.p.Caps == nil {
 		return nil
 	}

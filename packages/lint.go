@@ -12,7 +12,11 @@ import (
 
 // lint refuses a bundle with content that a reader cannot see: hidden characters,
 // bytecode, executable archives. It returns the warnings of an accepted one.
-func lint(ctx context.Context, snap *source.Snapshot, m lock.Module) (warnings []diag.Finding, err error) {
+func lint(
+	ctx context.Context,
+	snap *source.Snapshot,
+	m lock.Module,
+) (warnings []diag.Finding, err error) {
 	has := func(path string) bool {
 		_, ok := snap.File(path)
 		return ok
@@ -34,18 +38,27 @@ func lint(ctx context.Context, snap *source.Snapshot, m lock.Module) (warnings [
 	diag.Sort(refused)
 	var e *diag.Error
 	errors.As(diag.FromFindings("checking the files of "+m.String(), refused), &e)
-	return nil, e.WithReason("bundle").WithDetail("bundle", m.ID.String()).WithDetail("version", m.Version)
+	return nil, e.
+		WithReason("bundle").
+		WithDetail("bundle", m.ID.String()).
+		WithDetail("version", m.Version)
 }
 
 // compareID compares an id with the required ones. An id that looks the same as
 // one of them is an error, one that differs by a typing error a warning. An id in
 // rye.yaml was written by a user and is accepted with a warning at most.
-func compareID(x lock.Look, required []lock.Look, inProject bool) (warnings []diag.Finding, err error) {
+func compareID(
+	x lock.Look,
+	required []lock.Look,
+	inProject bool,
+) (warnings []diag.Finding, err error) {
 	for _, y := range required {
 		switch likeness := x.Alike(y); {
 		case likeness == lock.Lookalike && !inProject:
 			return nil, diag.New(diag.PolicyDenied, "resolving %s: it looks like %s, which is required", x.ID, y.ID).
-				WithReason("lookalike").WithDetail("bundle", x.ID.String()).WithDetail("looks_like", y.ID.String())
+				WithReason("lookalike").
+				WithDetail("bundle", x.ID.String()).
+				WithDetail("looks_like", y.ID.String())
 		case likeness == lock.Lookalike, likeness == lock.Close && !inProject:
 			warnings = append(warnings, diag.Warnf(diag.HiddenChars, 0, 0, "its id looks like %s, which is required", y.ID))
 		}

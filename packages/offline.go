@@ -11,7 +11,9 @@ import (
 
 // OfflineByRule returns a source that works offline because of a rule, and names
 // the rule when it has no answer.
-func OfflineByRule(s source.Source, r Rule) source.Source { return &offlineByRule{s, r} }
+func OfflineByRule(s source.Source, r Rule) source.Source {
+	return &offlineByRule{s, r}
+}
 
 type offlineByRule struct {
 	s source.Source
@@ -33,7 +35,11 @@ func (s *offlineByRule) Versions(ctx context.Context, id lock.ID) (*source.Listi
 }
 
 // Resolve implements source.Source.
-func (s *offlineByRule) Resolve(ctx context.Context, id lock.ID, query string) (source.Origin, error) {
+func (s *offlineByRule) Resolve(
+	ctx context.Context,
+	id lock.ID,
+	query string,
+) (source.Origin, error) {
 	o, err := s.s.Resolve(ctx, id, query)
 	return o, s.name(err)
 }

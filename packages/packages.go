@@ -135,19 +135,24 @@ func (e *Engine) report(stage Stage, m lock.Module) {
 }
 
 // bundles returns the directory of install directories.
-func (e *Engine) bundles() string { return filepath.Join(e.p.Base, space.Dir, space.BundlesFolder) }
+func (e *Engine) bundles() string {
+	return filepath.Join(e.p.Base, space.Dir, space.BundlesFolder)
+}
 
 // space returns the base for writing below .ai. The .ai of a project must not be a
 // link; the .ai of the user, which has the project files in it, may be one.
 func (e *Engine) space() atomicfile.Base {
-	if dir := filepath.Join(e.p.Base, space.Dir); e.p.Files == dir {
+	dir := filepath.Join(e.p.Base, space.Dir)
+	if e.p.Files == dir {
 		return atomicfile.Space(dir)
 	}
 	return atomicfile.Project(e.p.Base).Below(space.Dir)
 }
 
 // files returns the base for writing rye.yaml, rye.lock and rye.sum.
-func (e *Engine) files() atomicfile.Base { return e.space().At(e.p.Files) }
+func (e *Engine) files() atomicfile.Base {
+	return e.space().At(e.p.Files)
+}
 
 // hold locks the space against other processes and removes what killed processes
 // left there.

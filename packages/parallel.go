@@ -43,7 +43,9 @@ func joinErrors(doing string, errs []error) error {
 	if len(errs) > 1 {
 		for i, err := range errs {
 			var e *diag.Error
-			if errors.As(err, &e) && len(e.Findings) == 0 && e.Details["expected"] != nil {
+			if errors.As(err, &e) &&
+				len(e.Findings) == 0 &&
+				e.Details["expected"] != nil {
 				full := *e
 				full.Message += fmt.Sprintf(": expected %v, found %v", e.Details["expected"], e.Details["found"])
 				errs[i] = &full

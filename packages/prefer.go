@@ -22,8 +22,13 @@ const Preferred lock.Op = "preferred"
 //
 // A new prefer is effective when the manifest hash of the lock has it; rye lock asks before it
 // writes the hash. The lock has no list of preferences: one hash is enough to refuse.
-func (s *solver) describePrefers(ctx context.Context, l *lock.Lock, changes []Change) ([]Change, error) {
-	if s.st.lock == nil || slices.ContainsFunc(s.st.locks(), func(was *lock.Lock) bool { return was.Manifest == l.Manifest }) {
+func (s *solver) describePrefers(
+	ctx context.Context,
+	l *lock.Lock,
+	changes []Change,
+) ([]Change, error) {
+	if s.st.lock == nil ||
+		slices.ContainsFunc(s.st.locks(), func(was *lock.Lock) bool { return was.Manifest == l.Manifest }) {
 		return changes, nil
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.project.Prefer)) {
@@ -39,13 +44,17 @@ func (s *solver) describePrefers(ctx context.Context, l *lock.Lock, changes []Ch
 		if x == nil {
 			continue
 		}
-		i := slices.IndexFunc(changes, func(c Change) bool { return c.ID == id.String() })
+		i := slices.IndexFunc(changes, func(c Change) bool {
+			return c.ID == id.String()
+		})
 		if i < 0 {
 			i = len(changes)
 			changes = append(changes, lockedChange(l, id))
 		}
 		c := &changes[i]
-		at := slices.IndexFunc(c.Items, func(y ItemChange) bool { return y.Name == x.Name })
+		at := slices.IndexFunc(c.Items, func(y ItemChange) bool {
+			return y.Name == x.Name
+		})
 		switch {
 		case at < 0:
 			c.Items = append(c.Items, *x)
@@ -78,13 +87,23 @@ func lockedChange(l *lock.Lock, id lock.ID) Change {
 
 // preferred returns the item of a bundle that a user has to accept because the
 // project file prefers it, or nil.
-func (s *solver) preferred(ctx context.Context, l *lock.Lock, ref item.Ref, id lock.ID) (*ItemChange, error) {
+func (s *solver) preferred(
+	ctx context.Context,
+	l *lock.Lock,
+	ref item.Ref,
+	id lock.ID,
+) (*ItemChange, error) {
 	b := l.Bundle(id)
-	if b == nil && !slices.ContainsFunc(l.Members, func(m lock.Member) bool { return id == m.ID || id.String() == m.Path }) {
+	if b == nil &&
+		!slices.ContainsFunc(l.Members, func(m lock.Member) bool {
+			return id == m.ID ||
+				id.String() == m.Path
+		}) {
 		return nil, nil // no bundle of this project
 	}
 	if b != nil {
-		if has, err := s.has(ctx, *b, ref); err != nil || !has {
+		has, err := s.has(ctx, *b, ref)
+		if err != nil || !has {
 			return nil, err
 		}
 	}
@@ -112,7 +131,11 @@ func (s *solver) preferred(ctx context.Context, l *lock.Lock, ref item.Ref, id l
 
 // has reports whether the project uses an item of a locked bundle. Of a directory,
 // and of files that are not available here, it is assumed.
-func (s *solver) has(ctx context.Context, b lock.Bundle, ref item.Ref) (bool, error) {
+func (s *solver) has(
+	ctx context.Context,
+	b lock.Bundle,
+	ref item.Ref,
+) (bool, error) {
 	if !lock.Uses(b.Use, ref) {
 		return false, nil
 	}
@@ -121,7 +144,9 @@ func (s *solver) has(ctx context.Context, b lock.Bundle, ref item.Ref) (bool, er
 		return true, nil
 	}
 	list, err := s.e.p.Contents(ctx, snap)
-	return slices.ContainsFunc(list, func(c Content) bool { return c.Ref == ref || c.Signs == ref }), err
+	return slices.ContainsFunc(list, func(c Content) bool {
+		return c.Ref == ref || c.Signs == ref
+	}), err
 }
 
 // onlyPrefers returns the changes with nothing but preferred items to accept.

@@ -29,7 +29,12 @@ type Pulled struct {
 // trusted and be the signers of the release in the lock, its id must not imitate a locked one, and the
 // rules must allow it. It changes no project. A name in base that is not "" is the directory
 // that gets the files; it must not exist, and appears as a whole.
-func (e *Engine) Pull(ctx context.Context, q Query, base atomicfile.Base, name string) (*Pulled, error) {
+func (e *Engine) Pull(
+	ctx context.Context,
+	q Query,
+	base atomicfile.Base,
+	name string,
+) (*Pulled, error) {
 	st, err := e.load()
 	if err != nil {
 		return nil, err
@@ -80,16 +85,18 @@ func writePulled(ctx context.Context, snap *source.Snapshot, base atomicfile.Bas
 	}
 	defer st.Close()
 	staged := st.Replace(name)
-	if err := snap.Each(ctx, func(f source.File, text []byte) error {
+	err = snap.Each(ctx, func(f source.File, text []byte) error {
 		mode := fs.FileMode(0o644)
 		if f.Executable {
 			mode = 0o755
 		}
 		return st.WriteFile(staged, f.Path, text, mode)
-	}); err != nil {
+	})
+	if err != nil {
 		return diag.Doing("writing the files of the bundle", err)
 	}
-	if _, err := os.Lstat(base.Path(name)); !errors.Is(err, fs.ErrNotExist) {
+	_, err = os.Lstat(base.Path(name))
+	if !errors.Is(err, fs.ErrNotExist) {
 		return diag.New(diag.FileSystemError, "writing %s: it appeared while the bundle was fetched and was left as it is; name another directory", base.Path(name))
 	}
 	return st.Commit()

@@ -19,14 +19,17 @@ type Query struct {
 // ParseQuery reads SOURCE[@VERSION], or ITEM@SOURCE[@VERSION] for a single item.
 func ParseQuery(s string) (Query, error) {
 	var q Query
-	if ref, rest, ok := strings.Cut(s, "@"); ok && isItem(ref) {
+	ref, rest, ok := strings.Cut(s, "@")
+	if ok && isItem(ref) {
 		if in, err := parseBundle(rest); err == nil {
 			in.Item = ref
 			return in, nil
 		}
 	}
 	if isItem(s) {
-		return q, diag.New(diag.Usage, "reading %q: it names an item and no bundle", s).WithReason("item_source").WithDetail("item", s)
+		return q, diag.New(diag.Usage, "reading %q: it names an item and no bundle", s).
+			WithReason("item_source").
+			WithDetail("item", s)
 	}
 	return parseBundle(s)
 }
@@ -35,10 +38,16 @@ func ParseQuery(s string) (Query, error) {
 // may end in "*".
 func isItem(s string) bool {
 	kind, id, ok := strings.Cut(s, ":")
-	if !ok || kind == "registry" || strings.HasPrefix(id, "/") || strings.ContainsAny(kind, "./@") {
+	if !ok ||
+		kind == "registry" ||
+		strings.HasPrefix(id, "/") ||
+		strings.ContainsAny(kind, "./@") {
 		return false
 	}
-	_, err := item.ParseRef(kind+":"+strings.NewReplacer("**", "x", "*", "x").Replace(id), "")
+	_, err := item.ParseRef(
+		kind+":"+strings.NewReplacer("**", "x", "*", "x").Replace(id),
+		"",
+	)
 	return err == nil
 }
 
@@ -48,17 +57,19 @@ func isItem(s string) bool {
 func parseBundle(s string) (Query, error) {
 	text := s
 	version := ""
-	if id, err := lock.ParseID(s); err == nil && id.Kind == lock.PathID {
+	id, err := lock.ParseID(s)
+	if err == nil && id.Kind == lock.PathID {
 		return Query{ID: id}, nil
 	}
-	if i := strings.LastIndexByte(s, '@'); i > 0 && !strings.ContainsAny(s[i:], ":/") {
+	i := strings.LastIndexByte(s, '@')
+	if i > 0 && !strings.ContainsAny(s[i:], ":/") {
 		text = s[:i]
 		version = s[i+1:]
 		if version == "" {
 			return Query{}, diag.New(diag.Usage, "reading %q: no version follows the @", s)
 		}
 	}
-	id, err := lock.ParseID(text)
+	id, err = lock.ParseID(text)
 	if err != nil {
 		return Query{}, err
 	}

@@ -70,10 +70,16 @@ func (s *solver) registries(ctx context.Context, l *lock.Lock) error {
 	return nil
 }
 
-func (s *solver) registry(ctx context.Context, l *lock.Lock, host string) (lock.Registry, error) {
+func (s *solver) registry(
+	ctx context.Context,
+	l *lock.Lock,
+	host string,
+) (lock.Registry, error) {
 	var recorded []lock.Registry
 	for _, side := range s.st.locks() {
-		if r := side.Registry(host); r != nil && (len(recorded) == 0 || recorded[0].Checkpoint != r.Checkpoint || recorded[0].Key != r.Key) {
+		r := side.Registry(host)
+		if r != nil &&
+			(len(recorded) == 0 || recorded[0].Checkpoint != r.Checkpoint || recorded[0].Key != r.Key) {
 			recorded = append(recorded, *r)
 		}
 	}
@@ -104,7 +110,8 @@ func covers(r lock.Registry, l *lock.Lock, host string) bool {
 		if of, _ := b.ID.InRegistry(); of != host {
 			continue
 		}
-		if n, err := strconv.ParseInt(b.Log, 10, 64); err != nil || n >= size {
+		n, err := strconv.ParseInt(b.Log, 10, 64)
+		if err != nil || n >= size {
 			return false
 		}
 	}

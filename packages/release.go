@@ -32,7 +32,8 @@ func (e *Engine) Release(ctx context.Context, q Query) (*Release, error) {
 	if err != nil {
 		return nil, err
 	}
-	if was := st.previous(q.ID); was != nil && q.Version == "" {
+	was := st.previous(q.ID)
+	if was != nil && q.Version == "" {
 		q.Version = was.Version // as Add does
 	}
 	return e.release(ctx, st, q)
@@ -86,7 +87,8 @@ func (e *Engine) permitted(st *state, q Query) (*solver, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := s.rules().Source(lock.Module{ID: q.ID, Version: q.Version}); err != nil {
+	err = s.rules().Source(lock.Module{ID: q.ID, Version: q.Version})
+	if err != nil {
 		return nil, err
 	}
 	draft := &lock.Lock{}
@@ -100,7 +102,12 @@ func (e *Engine) permitted(st *state, q Query) (*solver, error) {
 }
 
 // judged returns the verdict about the files of a release.
-func (e *Engine) judged(ctx context.Context, s *solver, mod lock.Module, snap *source.Snapshot) (*Release, error) {
+func (e *Engine) judged(
+	ctx context.Context,
+	s *solver,
+	mod lock.Module,
+	snap *source.Snapshot,
+) (*Release, error) {
 	out := &Release{
 		Trust:    e.p.Trust,
 		Bundle:   lock.Bundle{ID: mod.ID, Version: mod.Version},
@@ -109,11 +116,19 @@ func (e *Engine) judged(ctx context.Context, s *solver, mod lock.Module, snap *s
 	}
 	was := s.st.previous(mod.ID)
 	describe(&out.Bundle, out.Snapshot)
-	out.warnings, out.Refused = e.judgeRelease(ctx, &out.Bundle, was, out.Snapshot, s.rules(), false)
+	out.warnings, out.Refused = e.judgeRelease(
+		ctx,
+		&out.Bundle,
+		was,
+		out.Snapshot,
+		s.rules(),
+		false,
+	)
 	if out.Refused == nil {
 		out.Refused = e.checkContinuity(was, &out.Bundle)
 	}
-	if locked := was != nil && was.Version == out.Bundle.Version; out.Refused == nil && !locked {
+	locked := was != nil && was.Version == out.Bundle.Version
+	if out.Refused == nil && !locked {
 		out.Refused = e.checkFirstSight(ctx, s.rules(), &out.Bundle, out.Snapshot)
 	}
 	return out, context.Cause(ctx)
@@ -121,12 +136,26 @@ func (e *Engine) judged(ctx context.Context, s *solver, mod lock.Module, snap *s
 
 // checkFirstSight refuses a release that this account knows for less time than the rules
 // allow.
-func (e *Engine) checkFirstSight(ctx context.Context, rules Rules, b *lock.Bundle, snap *source.Snapshot) error {
-	seen, err := e.firstSights(ctx, []*lock.Bundle{b}, map[lock.Module]*source.Snapshot{b.Module(): snap})
+func (e *Engine) checkFirstSight(
+	ctx context.Context,
+	rules Rules,
+	b *lock.Bundle,
+	snap *source.Snapshot,
+) error {
+	seen, err := e.firstSights(
+		ctx,
+		[]*lock.Bundle{b},
+		map[lock.Module]*source.Snapshot{b.Module(): snap},
+	)
 	if err != nil {
 		return err
 	}
-	return checkAge(rules, e.p.Now(), seen[sightKey(*b)], b.Module())
+	return checkAge(
+		rules,
+		e.p.Now(),
+		seen[sightKey(*b)],
+		b.Module(),
+	)
 }
 
 // After adds the verdict of an engine of another space about the same release: its notes,

@@ -21,8 +21,10 @@ func (e *Engine) checkReleases(l *lock.Lock) error {
 			}
 		}
 		if why != "" {
-			errs = append(errs, diag.New(diag.Revoked, "checking %s: %s", b.Module(), why).WithReason("release").
-				WithDetail("bundle", b.ID.String()).WithDetail("version", b.Version))
+			errs = append(errs, diag.New(diag.Revoked, "checking %s: %s", b.Module(), why).
+				WithReason("release").
+				WithDetail("bundle", b.ID.String()).
+				WithDetail("version", b.Version))
 		}
 	}
 	return joinErrors("checking bundles", errs)

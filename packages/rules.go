@@ -37,7 +37,9 @@ type Rule struct {
 }
 
 // String renders the rule and its position: policy.min-age of rye.yaml:3.
-func (r Rule) String() string { return r.Key + " of " + r.Where() }
+func (r Rule) String() string {
+	return r.Key + " of " + r.Where()
+}
 
 // Where renders the position of the rule: rye.yaml:3.
 func (r Rule) Where() string {
@@ -48,7 +50,9 @@ func (r Rule) Where() string {
 }
 
 // detail adds the rule to a refusal.
-func (r Rule) detail(e *diag.Error) *diag.Error { return e.WithDetail("rule", r.String()) }
+func (r Rule) detail(e *diag.Error) *diag.Error {
+	return e.WithDetail("rule", r.String())
+}
 
 // rule returns a rule of the section policy.
 func (f RuleFile) rule(key, value string) Rule {
@@ -95,7 +99,8 @@ func (rs Rules) About(id string) []Rule {
 	for _, f := range rs {
 		matching := f.TrustPatterns(id)
 		for _, r := range (Rules{f}).List() {
-			if pattern, ok := strings.CutPrefix(r.Key, "trust "); !ok || slices.Contains(matching, pattern) {
+			pattern, ok := strings.CutPrefix(r.Key, "trust ")
+			if !ok || slices.Contains(matching, pattern) {
 				out = append(out, r)
 			}
 		}
@@ -111,7 +116,9 @@ func (rs Rules) Source(m lock.Module) error {
 		}
 		r := f.rule("sources", strings.Join(f.Policy.Sources, ", "))
 		return r.detail(diag.New(diag.PolicyDenied, "resolving %s: %s does not allow it", m, r)).
-			WithReason("sources").WithDetail("allowed", f.Policy.Sources).WithDetail("bundle", m.ID.String())
+			WithReason("sources").
+			WithDetail("allowed", f.Policy.Sources).
+			WithDetail("bundle", m.ID.String())
 	}
 	return nil
 }
@@ -121,7 +128,9 @@ func (rs Rules) Source(m lock.Module) error {
 func (rs Rules) Folder(m lock.Module, dir string) error {
 	for _, f := range rs {
 		all := f.TrustPatterns(dir) // only * and ** match a directory
-		if !f.Policy.RequireSigned && len(all) == 0 || dir == "." || strings.HasPrefix(dir, "./") {
+		if !f.Policy.RequireSigned && len(all) == 0 ||
+			dir == "." ||
+			strings.HasPrefix(dir, "./") {
 			continue
 		}
 		r := f.rule("require-signed", "true")
@@ -146,7 +155,8 @@ func (rs Rules) Caps(m lock.Module, caps []string) error {
 						WithDetail("capability", c).WithDetail("policy", deny)
 				}
 			}
-			if host, net := strings.CutPrefix(c, "net:"); net && !f.Policy.AllowsHost(host) {
+			host, net := strings.CutPrefix(c, "net:")
+			if net && !f.Policy.AllowsHost(host) {
 				r := f.rule("hosts", strings.Join(f.Policy.Hosts, ", "))
 				return r.detail(diag.New(diag.PolicyDenied, "verifying %s: its items ask for the host %s, which %s does not allow", m, host, r)).
 					WithDetail("host", host).WithDetail("allowed", f.Policy.Hosts)
@@ -158,7 +168,9 @@ func (rs Rules) Caps(m lock.Module, caps []string) error {
 
 // LimitCaps reports whether a rule is about the capabilities or hosts of bundles.
 func (rs Rules) LimitCaps() bool {
-	return slices.ContainsFunc(rs, func(f RuleFile) bool { return len(f.Policy.CapsDeny)+len(f.Policy.Hosts) > 0 })
+	return slices.ContainsFunc(rs, func(f RuleFile) bool {
+		return len(f.Policy.CapsDeny)+len(f.Policy.Hosts) > 0
+	})
 }
 
 // Refuse checks a lock entry against every rule except those about age and
@@ -209,4 +221,6 @@ func (e *Engine) rules(project *lock.ProjectFile) Rules {
 
 // rules reads the rules of rye.yaml from the disk: positions in it must be right, and
 // edits never change rules.
-func (s *solver) rules() Rules { return s.e.rules(s.st.project) }
+func (s *solver) rules() Rules {
+	return s.e.rules(s.st.project)
+}

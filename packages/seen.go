@@ -20,11 +20,17 @@ import (
 type firstSeen map[string]time.Time
 
 // sightKey names a version and its commit: a tag that moved is a new version.
-func sightKey(b lock.Bundle) string { return b.ID.String() + " " + b.Version + " " + b.Commit }
+func sightKey(b lock.Bundle) string {
+	return b.ID.String() + " " + b.Version + " " + b.Commit
+}
 
 // firstSights records bundles that are seen for the first time and returns when
 // each was first seen. The date in a commit is not used: anyone can choose it.
-func (e *Engine) firstSights(ctx context.Context, bundles []*lock.Bundle, snaps map[lock.Module]*source.Snapshot) (firstSeen, error) {
+func (e *Engine) firstSights(
+	ctx context.Context,
+	bundles []*lock.Bundle,
+	snaps map[lock.Module]*source.Snapshot,
+) (firstSeen, error) {
 	var keys []string
 	for _, b := range bundles {
 		if snap := snaps[b.Module()]; snap != nil {
@@ -116,6 +122,9 @@ func checkAge(rs Rules, now, seen time.Time, m lock.Module) error {
 		return nil
 	}
 	first := seen.UTC().Format(time.RFC3339)
-	return r.detail(diag.New(diag.Cooldown, "verifying %s: it was first seen %s, and %s is %s", m, first, r, minAge)).WithReason("min_age").
-		WithDetail("first_seen", first).WithDetail("min_age", minAge.String()).WithDetail("allowed_from", seen.Add(minAge).UTC().Format(time.RFC3339))
+	return r.detail(diag.New(diag.Cooldown, "verifying %s: it was first seen %s, and %s is %s", m, first, r, minAge)).
+		WithReason("min_age").
+		WithDetail("first_seen", first).
+		WithDetail("min_age", minAge.String()).
+		WithDetail("allowed_from", seen.Add(minAge).UTC().Format(time.RFC3339))
 }

@@ -29,7 +29,15 @@ func (r Rule) Signed(signers []string) int {
 func CheckSigners(m lock.Module, rules []Rule, signers []string) error {
 	for _, r := range rules {
 		if n := r.Signed(signers); n < r.Threshold {
-			return r.detail(diag.New(diag.Threshold, "verifying %s: %s demands %d of %d signers, %d signed", m, r, r.Threshold, len(r.Signers), n)).
+			return r.detail(diag.New(
+				diag.Threshold,
+				"verifying %s: %s demands %d of %d signers, %d signed",
+				m,
+				r,
+				r.Threshold,
+				len(r.Signers),
+				n,
+			)).
 				WithDetail("expected", r.Signers).WithDetail("found", signers)
 		}
 	}
@@ -66,7 +74,12 @@ func (rs Rules) signerRules(store *trust.Store, ids []string) []Rule {
 		}
 	}
 	for _, p := range store.PublisherRules(ids...) {
-		out = append(out, newSignerRule(fmt.Sprintf("publisher %s version %d", p.Publisher, p.Version), p.Document, SignerTexts(p.Keys), p.Threshold))
+		out = append(out, newSignerRule(
+			fmt.Sprintf("publisher %s version %d", p.Publisher, p.Version),
+			p.Document,
+			SignerTexts(p.Keys),
+			p.Threshold,
+		))
 	}
 	return out
 }
@@ -74,12 +87,19 @@ func (rs Rules) signerRules(store *trust.Store, ids []string) []Rule {
 // DemandsSigners reports whether a rule of the files is about the signers of a
 // bundle.
 func (rs Rules) DemandsSigners(id string) bool {
-	return slices.ContainsFunc(rs, func(f RuleFile) bool { return len(f.TrustPatterns(id)) > 0 })
+	return slices.ContainsFunc(rs, func(f RuleFile) bool {
+		return len(f.TrustPatterns(id)) > 0
+	})
 }
 
 // signerRule returns the rule of a pattern below trust.
 func (f RuleFile) signerRule(pattern string) Rule {
-	r := newSignerRule("trust "+pattern, f.Path, f.Trust[pattern].Signers, f.Trust[pattern].Threshold)
+	r := newSignerRule(
+		"trust "+pattern,
+		f.Path,
+		f.Trust[pattern].Signers,
+		f.Trust[pattern].Threshold,
+	)
 	r.Line = f.Position("trust", pattern).Line
 	return r
 }
@@ -99,7 +119,9 @@ func newSignerRule(key, file string, signers []string, threshold int) Rule {
 const signerPrefix = "ed25519:"
 
 // SignerText returns a key as rules and locks name it.
-func SignerText(fp sign.Fingerprint) string { return signerPrefix + fp.String() }
+func SignerText(fp sign.Fingerprint) string {
+	return signerPrefix + fp.String()
+}
 
 // SignerTexts returns keys as rules and locks name them.
 func SignerTexts(keys []sign.Fingerprint) []string {

@@ -163,7 +163,8 @@ func (s *solver) versions(ctx context.Context, required []lock.Module) ([]lock.M
 			continue
 		}
 		// A locked commit keeps its pseudo-version, which needs no network.
-		if b := s.st.previous(m.ID); b != nil && b.Require == m.Version {
+		b := s.st.previous(m.ID)
+		if b != nil && b.Require == m.Version {
 			out[i].Version = b.Version
 			continue
 		}
@@ -182,17 +183,29 @@ func (s *solver) next(ctx context.Context, m lock.Module) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if v := lock.NextVersion(m.ID, m.Version, l.Names(), s.project.Exclude[m.ID]); v != "" {
+	v := lock.NextVersion(
+		m.ID,
+		m.Version,
+		l.Names(),
+		s.project.Exclude[m.ID],
+	)
+	if v != "" {
 		return v, nil
 	}
 	return "", diag.New(diag.Unresolvable, "resolving %s: the version is excluded, and there is no newer one", m).WithReason("excluded")
 }
 
 // Max implements mvs.Reqs.
-func (s *solver) Max(a, b string) string { return lock.MaxVersion(a, b) }
+func (s *solver) Max(a, b string) string {
+	return lock.MaxVersion(a, b)
+}
 
 // Required implements mvs.Reqs.
-func (s *solver) Required(ctx context.Context, id lock.ID, version string) ([]lock.Module, error) {
+func (s *solver) Required(
+	ctx context.Context,
+	id lock.ID,
+	version string,
+) ([]lock.Module, error) {
 	m := lock.Module{ID: id, Version: version}
 	s.e.report(Resolving, m)
 	project, err := s.projectOf(ctx, m)
@@ -209,7 +222,8 @@ func (s *solver) Required(ctx context.Context, id lock.ID, version string) ([]lo
 
 // isDirectory reports whether a bundle is used from a directory of this machine.
 func (s *solver) isDirectory(id lock.ID) bool {
-	if r, ok := s.project.Replace[id]; ok && r.Path != "" {
+	r, ok := s.project.Replace[id]
+	if ok && r.Path != "" {
 		return true
 	}
 	return id.Kind == lock.PathID
@@ -264,7 +278,8 @@ func (s *solver) fetch(ctx context.Context, m lock.Module) (*source.Snapshot, er
 	if err != nil {
 		return nil, err
 	}
-	if err := s.st.sum.Check(m, snap.Sum); err != nil {
+	err = s.st.sum.Check(m, snap.Sum)
+	if err != nil {
 		return nil, err
 	}
 	s.mu.Lock()
@@ -302,24 +317,32 @@ func (s *solver) snapshot(ctx context.Context, m lock.Module) (*source.Snapshot,
 
 // fetchLocked returns the files of a locked bundle: from the cache, by their sum,
 // else from the origin that the lock records.
-func (e *Engine) fetchLocked(ctx context.Context, src source.Source, b lock.Bundle) (*source.Snapshot, error) {
+func (e *Engine) fetchLocked(
+	ctx context.Context,
+	src source.Source,
+	b lock.Bundle,
+) (*source.Snapshot, error) {
 	if err := checkEntry(b); err != nil {
 		return nil, err
 	}
 	o := originOf(b)
-	if snap, err := e.p.Cache.Open(b.Sum); err == nil {
+	snap, err := e.p.Cache.Open(b.Sum)
+	if err == nil {
 		snap.Origin = o
 		return snap, nil
 	}
 	e.report(Fetching, b.Module())
-	snap, err := src.Fetch(ctx, o)
+	snap, err = src.Fetch(ctx, o)
 	if err != nil {
 		return nil, err
 	}
 	if snap.Sum != b.Sum {
 		return nil, diag.New(diag.LockMismatch, "fetching %s: the fetched files differ from %s", b.Module(), lock.LockFile).
 			WithReason("lock_edited").
-			WithDetail("expected", b.Sum).WithDetail("found", snap.Sum).WithDetail("commit", b.Commit).WithDetail("url", b.URL)
+			WithDetail("expected", b.Sum).
+			WithDetail("found", snap.Sum).
+			WithDetail("commit", b.Commit).
+			WithDetail("url", b.URL)
 	}
 	return snap, nil
 }
@@ -358,6 +381,15 @@ func checkEntry(b lock.Bundle) error {
 		}
 		want = "refs/tags/" + tags[0]
 	}
-	return diag.New(diag.LockRepointed, "reading %s: the entry of %s has %q and commit %s, which is not that version", lock.LockFile, b.Module(), b.Ref, b.Commit).
-		WithDetail("expected", want).WithDetail("found", strings.TrimSpace(b.Ref+" "+b.Commit)).WithDetail("bundle", b.ID.String())
+	return diag.New(
+		diag.LockRepointed,
+		"reading %s: the entry of %s has %q and commit %s, which is not that version",
+		lock.LockFile,
+		b.Module(),
+		b.Ref,
+		b.Commit,
+	).
+		WithDetail("expected", want).
+		WithDetail("found", strings.TrimSpace(b.Ref+" "+b.Commit)).
+		WithDetail("bundle", b.ID.String())
 }

@@ -79,7 +79,9 @@ func (st *state) locks() []*lock.Lock {
 // pins returns the lock entry of every locked version.
 // A checkpoint in the lock changes only when it lacks the entry of a locked bundle, so that locks do not conflict in
 // every merge.
-func (st *state) pins() (map[lock.Module]lock.Bundle, error) { return lock.Pins(st.locks()...) }
+func (st *state) pins() (map[lock.Module]lock.Bundle, error) {
+	return lock.Pins(st.locks()...)
+}
 
 // previous returns the lock entry of a bundle, whatever its version, or nil.
 func (st *state) previous(id lock.ID) *lock.Bundle {
@@ -132,7 +134,9 @@ func (e *Engine) checkRevocations(st *state) error {
 
 // canonical reports whether the text of the lock is exactly as rye writes it.
 func (st *state) canonical() bool {
-	return st.lock != nil && st.theirs == nil && !slices.ContainsFunc(st.notes, lock.IsFormNote)
+	return st.lock != nil &&
+		st.theirs == nil &&
+		!slices.ContainsFunc(st.notes, lock.IsFormNote)
 }
 
 // exists reports whether a path exists. A dangling link exists.

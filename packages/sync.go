@@ -90,7 +90,12 @@ func (e *Engine) check(st *state) error {
 	if rollback == nil && st.lock != nil {
 		rollback = st.lock.StaleRevoked(e.p.Revoked)
 	}
-	return joinErrors("checking "+lock.LockFile, []error{rollback, st.checkSigned(), st.check(), e.checkReleases(st.lock)})
+	return joinErrors("checking "+lock.LockFile, []error{
+		rollback,
+		st.checkSigned(),
+		st.check(),
+		e.checkReleases(st.lock),
+	})
 }
 
 // check collects the differences between the files of the project.
@@ -101,7 +106,8 @@ func (st *state) check() error {
 		return joinErrors(doing, errs)
 	}
 	for _, l := range st.lock.SumLines() {
-		if err := st.sum.Check(l.Module, l.Hash); err != nil {
+		err := st.sum.Check(l.Module, l.Hash)
+		if err != nil {
 			errs = append(errs, err)
 		} else if st.sum.Hash(l.Module) == "" {
 			errs = append(errs, diag.New(diag.LockStale, "checking %s: it has no line for %s, which is locked", lock.SumFile, l.Module))
@@ -149,7 +155,8 @@ func (e *Engine) Sync(ctx context.Context, frozen bool, ask Approve) (*Result, e
 // restore makes the installed bundles equal to the lock. Without differences it
 // does not wait for other processes.
 func (e *Engine) restore(ctx context.Context, st *state) (*Result, error) {
-	if err := joinErrors("checking "+lock.LockFile, []error{st.checkSigned(), e.checkReleases(st.lock)}); err != nil {
+	err := joinErrors("checking "+lock.LockFile, []error{st.checkSigned(), e.checkReleases(st.lock)})
+	if err != nil {
 		return nil, err
 	}
 	todo, unlocked, err := e.differences(ctx, st.lock)
@@ -187,7 +194,11 @@ func (e *Engine) differences(ctx context.Context, l *lock.Lock) (todo []lock.Bun
 	return todo, unlocked, err
 }
 
-func (e *Engine) install(ctx context.Context, st *state, todo []lock.Bundle) (*Result, error) {
+func (e *Engine) install(
+	ctx context.Context,
+	st *state,
+	todo []lock.Bundle,
+) (*Result, error) {
 	if err := checkLookalikes(st.lock, todo); err != nil {
 		return nil, err
 	}
@@ -213,7 +224,13 @@ func (e *Engine) install(ctx context.Context, st *state, todo []lock.Bundle) (*R
 	// The lock installs the same on every machine, so a young release is installed. verify
 	// --base refuses the change of the lock.
 	for _, b := range todo {
-		if err := checkAge(e.rules(st.project), e.p.Now(), seen[sightKey(b)], b.Module()); err != nil && b.Sum != "" {
+		err := checkAge(
+			e.rules(st.project),
+			e.p.Now(),
+			seen[sightKey(b)],
+			b.Module(),
+		)
+		if err != nil && b.Sum != "" {
 			r.Notes = append(r.Notes, err.Error()+"; it is installed because rye.lock has it, and rye verify --base BRANCH refuses it in a change of the lock")
 		}
 	}
@@ -222,7 +239,11 @@ func (e *Engine) install(ctx context.Context, st *state, todo []lock.Bundle) (*R
 	return r, err
 }
 
-func (e *Engine) stageLocked(ctx context.Context, st *state, todo []lock.Bundle) (*stagedir.Stage, error) {
+func (e *Engine) stageLocked(
+	ctx context.Context,
+	st *state,
+	todo []lock.Bundle,
+) (*stagedir.Stage, error) {
 	src := source.Memo(e.p.Source)
 	return e.stage(ctx, todo, func(b lock.Bundle) (*source.Snapshot, error) {
 		snap, err := e.judgeLocked(ctx, src, st, b)
@@ -240,11 +261,18 @@ func (e *Engine) stageLocked(ctx context.Context, st *state, todo []lock.Bundle)
 
 // judgeLocked returns the files of a locked bundle after checking them against
 // the rules, the trust of this machine, rye.sum and the lock entry.
-func (e *Engine) judgeLocked(ctx context.Context, src source.Source, st *state, b lock.Bundle) (*source.Snapshot, error) {
-	if err := e.rules(st.project).Source(b.Module()); err != nil {
+func (e *Engine) judgeLocked(
+	ctx context.Context,
+	src source.Source,
+	st *state,
+	b lock.Bundle,
+) (*source.Snapshot, error) {
+	err := e.rules(st.project).Source(b.Module())
+	if err != nil {
 		return nil, err
 	}
-	if err := st.sum.Check(b.Module(), b.Sum); err != nil {
+	err = st.sum.Check(b.Module(), b.Sum)
+	if err != nil {
 		return nil, err
 	}
 	snap, err := e.fetchLocked(ctx, src, b)
@@ -253,7 +281,15 @@ func (e *Engine) judgeLocked(ctx context.Context, src source.Source, st *state, 
 	}
 	e.report(Fetched, b.Module())
 	now := b
-	if _, err := e.judgeRelease(ctx, &now, &b, snap, e.rules(st.project), false); err != nil {
+	_, err = e.judgeRelease(
+		ctx,
+		&now,
+		&b,
+		snap,
+		e.rules(st.project),
+		false,
+	)
+	if err != nil {
 		return nil, err
 	}
 	if now.Manifest != b.Manifest {
@@ -276,7 +312,14 @@ func checkListed(b, now lock.Bundle, snap *source.Snapshot) error {
 	}{{"caps", b.Caps, now.Caps}, {"exec", b.Exec, now.Exec}} {
 		for _, one := range x.all {
 			if !slices.Contains(x.have, one) {
-				return diag.New(diag.LockMismatch, "checking %s: its entry in %s does not list %s below %s", b.Module(), lock.LockFile, one, x.field).
+				return diag.New(
+					diag.LockMismatch,
+					"checking %s: its entry in %s does not list %s below %s",
+					b.Module(),
+					lock.LockFile,
+					one,
+					x.field,
+				).
 					WithReason("lock_edited").WithDetail("bundle", b.ID.String())
 			}
 		}

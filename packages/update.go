@@ -64,7 +64,9 @@ type Approve func(changes []Change) error
 
 // approve calls ask with the changes that a user has to accept, if there are any.
 func approve(doing string, ask Approve, changes []Change) error {
-	wider := slices.DeleteFunc(slices.Clone(changes), func(c Change) bool { return !c.Widens() })
+	wider := slices.DeleteFunc(slices.Clone(changes), func(c Change) bool {
+		return !c.Widens()
+	})
 	switch {
 	case len(wider) == 0:
 		return nil
@@ -80,7 +82,15 @@ func NotApproved(doing string, wider []Change) error {
 	var fs []diag.Finding
 	for _, c := range wider {
 		for _, why := range c.reasons() {
-			fs = append(fs, diag.Errorf(diag.ConsentRequired, 0, 0, "%s %s %s", c.ID, c.To, why))
+			fs = append(fs, diag.Errorf(
+				diag.ConsentRequired,
+				0,
+				0,
+				"%s %s %s",
+				c.ID,
+				c.To,
+				why,
+			))
 		}
 	}
 	e := diag.New(diag.ConsentRequired, "%s: no user accepted what the bundles bring", doing).WithReason(doing)
@@ -92,7 +102,11 @@ func NotApproved(doing string, wider []Change) error {
 
 // raise returns the edits that raise requirements, and notes about those that
 // stay.
-func (e *Engine) raise(ctx context.Context, st *state, names []string) ([]lock.Edit, []string, error) {
+func (e *Engine) raise(
+	ctx context.Context,
+	st *state,
+	names []string,
+) ([]lock.Edit, []string, error) {
 	ids, err := st.targets(names)
 	if err != nil {
 		return nil, nil, err
@@ -113,7 +127,9 @@ func (e *Engine) raise(ctx context.Context, st *state, names []string) ([]lock.E
 		}
 		return err
 	})
-	slices.SortFunc(edits, func(a, b lock.Edit) int { return cmp.Compare(a.Key, b.Key) })
+	slices.SortFunc(edits, func(a, b lock.Edit) int {
+		return cmp.Compare(a.Key, b.Key)
+	})
 	slices.Sort(notes)
 	return edits, notes, joinErrors("updating", errs)
 }
@@ -141,7 +157,12 @@ func (st *state) targets(names []string) ([]lock.ID, error) {
 
 // raiseOne returns the edit that raises one bundle, nil if it stays, and a note if
 // there is a reason to name.
-func (e *Engine) raiseOne(ctx context.Context, src source.Source, st *state, id lock.ID) (*lock.Edit, string, error) {
+func (e *Engine) raiseOne(
+	ctx context.Context,
+	src source.Source,
+	st *state,
+	id lock.ID,
+) (*lock.Edit, string, error) {
 	required := st.project.Require[id]
 	_, replaced := st.project.Replace[id]
 	switch {
@@ -164,7 +185,12 @@ func (e *Engine) raiseOne(ctx context.Context, src source.Source, st *state, id 
 		return nil, "", err
 	}
 	newest := lock.Newest(id, current, l.Names(), st.project.Exclude[id])
-	allowed := lock.Newest(id, current, l.Names(), append(young, st.project.Exclude[id]...))
+	allowed := lock.Newest(
+		id,
+		current,
+		l.Names(),
+		append(young, st.project.Exclude[id]...),
+	)
 	note := ""
 	if allowed != newest {
 		note = id.String() + " " + newest + " is younger than policy.min-age allows"
@@ -178,7 +204,11 @@ func (e *Engine) raiseOne(ctx context.Context, src source.Source, st *state, id 
 
 // tooYoung returns the versions of a listing that the policy refuses by their age,
 // and records those that are seen for the first time.
-func (e *Engine) tooYoung(ctx context.Context, st *state, l *source.Listing) ([]string, error) {
+func (e *Engine) tooYoung(
+	ctx context.Context,
+	st *state,
+	l *source.Listing,
+) ([]string, error) {
 	id := l.ID
 	var keys []string
 	for _, v := range l.Versions {
@@ -192,7 +222,8 @@ func (e *Engine) tooYoung(ctx context.Context, st *state, l *source.Listing) ([]
 	for i, v := range l.Versions {
 		m := lock.Module{ID: id, Version: v.Version}
 		// A version in rye.sum was accepted before and is not judged again.
-		if st.sum.Hash(m) == "" && checkAge(e.rules(st.project), e.p.Now(), seen[keys[i]], m) != nil {
+		if st.sum.Hash(m) == "" &&
+			checkAge(e.rules(st.project), e.p.Now(), seen[keys[i]], m) != nil {
 			out = append(out, v.Version)
 		}
 	}
@@ -220,7 +251,10 @@ func (e *Engine) Outdated(ctx context.Context) ([]Outdated, error) {
 		return nil, err
 	}
 	src := source.Memo(e.p.Source)
-	bundles := slices.DeleteFunc(slices.Clone(st.lock.Bundles), func(b lock.Bundle) bool { return !installs(b) })
+	bundles := slices.DeleteFunc(
+		slices.Clone(st.lock.Bundles),
+		func(b lock.Bundle) bool { return !installs(b) },
+	)
 	out := make([]Outdated, len(bundles))
 	errs := each(ctx, len(bundles), func(i int) (err error) {
 		out[i], err = e.newest(ctx, src, st, bundles[i])
@@ -229,7 +263,12 @@ func (e *Engine) Outdated(ctx context.Context) ([]Outdated, error) {
 	return out, joinErrors("asking the remotes", append(errs, e.learnRevocations(ctx)))
 }
 
-func (e *Engine) newest(ctx context.Context, src source.Source, st *state, b lock.Bundle) (Outdated, error) {
+func (e *Engine) newest(
+	ctx context.Context,
+	src source.Source,
+	st *state,
+	b lock.Bundle,
+) (Outdated, error) {
 	x := Outdated{ID: b.ID.String(), Locked: b.Version, Direct: b.Require != ""}
 	l, err := src.Versions(ctx, b.ID)
 	if err != nil {
@@ -242,8 +281,14 @@ func (e *Engine) newest(ctx context.Context, src source.Source, st *state, b loc
 		return x, err
 	}
 	excluded := st.project.Exclude[b.ID]
-	x.Newest = lock.Newest(b.ID, b.Version, l.Names(), append(young, excluded...))
-	if newest := lock.Newest(b.ID, b.Version, l.Names(), excluded); newest != x.Newest {
+	x.Newest = lock.Newest(
+		b.ID,
+		b.Version,
+		l.Names(),
+		append(young, excluded...),
+	)
+	newest := lock.Newest(b.ID, b.Version, l.Names(), excluded)
+	if newest != x.Newest {
 		x.Held = newest
 	}
 	if err = checkEntry(b); err == nil {

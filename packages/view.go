@@ -49,10 +49,21 @@ func (e *Engine) List(ctx context.Context) ([]Listed, error) {
 		outdated[b.ID] = true
 	}
 	for _, b := range st.lock.Bundles {
-		x := Listed{ID: b.ID.String(), Version: b.Version, Direct: b.Require != "", State: StateFolder, Signers: b.Signers, Caps: b.Caps, Use: b.Use, Replace: b.Replace.String()}
-		if dir, err := e.installDir(b); err == nil && installs(b) {
+		x := Listed{
+			ID:      b.ID.String(),
+			Version: b.Version,
+			Direct:  b.Require != "",
+			State:   StateFolder,
+			Signers: b.Signers,
+			Caps:    b.Caps,
+			Use:     b.Use,
+			Replace: b.Replace.String(),
+		}
+		dir, err := e.installDir(b)
+		if err == nil && installs(b) {
 			x.State = stateOf(outdated[b.ID], exists(dir))
-			if rel, err := filepath.Rel(e.p.Base, dir); err == nil {
+			rel, err := filepath.Rel(e.p.Base, dir)
+			if err == nil {
 				x.Path = filepath.ToSlash(rel)
 			}
 		}

@@ -19,7 +19,8 @@ func Weakened(was RuleFile, now *lock.ProjectFile, over func(ref string) string)
 	current := RuleFile{Path: lock.ProjectFileName, ProjectFile: now}
 	var out []diag.Finding
 	warn := func(at diag.Position, format string, args ...any) {
-		f := diag.Warnf(diag.Drift, at.Line, at.Column, format, args...).WithReason("rules_changed")
+		f := diag.Warnf(diag.Drift, at.Line, at.Column, format, args...).
+			WithReason("rules_changed")
 		f.Path = lock.ProjectFileName
 		out = append(out, f)
 	}
@@ -42,7 +43,15 @@ func Weakened(was RuleFile, now *lock.ProjectFile, over func(ref string) string)
 		}
 		at := now.Position("prefer", ref)
 		if why := over(ref); why != "" {
-			f := diag.Errorf(diag.ConsentRequired, at.Line, at.Column, "new: %s is provided by %s and %s", ref, now.Prefer[ref], why)
+			f := diag.Errorf(
+				diag.ConsentRequired,
+				at.Line,
+				at.Column,
+				"new: %s is provided by %s and %s",
+				ref,
+				now.Prefer[ref],
+				why,
+			)
 			f.Path = lock.ProjectFileName
 			out = append(out, f.WithReason("prefer_base", "ref", ref))
 			continue

@@ -30,7 +30,8 @@ type Prepared struct {
 // Directive verifies a directive, checks its inputs and fills them in. It calls no
 // model.
 func (v *Verbs) Directive(ctx context.Context, call Call) (*Prepared, error) {
-	if err := call.Held.Allows(policy.Execute, call.Ref); err != nil {
+	err := call.Held.Allows(policy.Execute, call.Ref)
+	if err != nil {
 		return nil, err
 	}
 	it, err := v.p.Resolver.Find(ctx, call.Ref)
@@ -50,7 +51,8 @@ func (v *Verbs) Directive(ctx context.Context, call Call) (*Prepared, error) {
 		}
 	}
 	if v.p.Executor != nil {
-		if err := v.p.Executor.CheckLock(ctx, []*resolve.Item{it}); err != nil {
+		err := v.p.Executor.CheckLock(ctx, []*resolve.Item{it})
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -76,9 +78,17 @@ func (v *Verbs) Directive(ctx context.Context, call Call) (*Prepared, error) {
 
 // inputs returns the values of the declared inputs. One error lists every unknown
 // name, missing input and wrong type.
-func inputs(it *resolve.Item, declared []item.Input, call Call) (map[string]any, error) {
+func inputs(
+	it *resolve.Item,
+	declared []item.Input,
+	call Call,
+) (map[string]any, error) {
 	s, fs := schema.Compile(InputSchema(declared))
-	if err := diag.FromFindings("reading the inputs of "+it.Ref.String(), diag.WithPath(fs, it.Path())); err != nil {
+	err := diag.FromFindings(
+		"reading the inputs of "+it.Ref.String(),
+		diag.WithPath(fs, it.Path()),
+	)
+	if err != nil {
 		return nil, err
 	}
 	values, err := params(call, s)
@@ -105,7 +115,12 @@ func InputSchema(ins []item.Input) map[string]any {
 			required = append(required, in.Name)
 		}
 	}
-	return map[string]any{"type": "object", "properties": props, "required": required, "additionalProperties": false}
+	return map[string]any{
+		"type":                 "object",
+		"properties":           props,
+		"required":             required,
+		"additionalProperties": false,
+	}
 }
 
 // inputTexts renders the values for the text of the directive: texts unchanged,

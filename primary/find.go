@@ -10,7 +10,11 @@ import (
 
 // Search finds the items that a caller may search. It returns PERMISSION_DENIED if
 // the caller may search no kind.
-func (v *Verbs) Search(ctx context.Context, held policy.Held, q search.Query) (*search.Result, error) {
+func (v *Verbs) Search(
+	ctx context.Context,
+	held policy.Held,
+	q search.Query,
+) (*search.Result, error) {
 	table, err := v.p.Resolver.Readable(ctx)
 	if err != nil {
 		return nil, err

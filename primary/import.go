@@ -44,7 +44,11 @@ type ImportReport struct {
 // returns the new bytes of the file, nil if it stays as it is. The old signature line is
 // removed only if the signature is valid: then the text that it covered is what its
 // author signed.
-func (v *Verbs) Import(ctx context.Context, e resolve.Entry, keys legacy.Keys) (ImportReport, []byte, error) {
+func (v *Verbs) Import(
+	ctx context.Context,
+	e resolve.Entry,
+	keys legacy.Keys,
+) (ImportReport, []byte, error) {
 	it, err := v.p.Resolver.Open(ctx, e)
 	if err != nil {
 		rep := ImportReport{
@@ -64,7 +68,8 @@ func (v *Verbs) Import(ctx context.Context, e resolve.Entry, keys legacy.Keys) (
 	}
 	before := it.Bytes
 	switch {
-	case it.Verdict.Code == diag.Legacy, it.Verdict.Code == diag.SigMalformed && ofLater(it):
+	case it.Verdict.Code == diag.Legacy,
+		it.Verdict.Code == diag.SigMalformed && ofLater(it):
 		if it = v.stripped(it, keys, &rep); it == nil {
 			return rep, nil, nil
 		}
@@ -124,7 +129,13 @@ func (v *Verbs) stripped(it *resolve.Item, keys legacy.Keys, rep *ImportReport) 
 		b = legacy.Without(kind, b, more.Line)
 	}
 	for _, p := range legacy.Uncovered(kind, b) {
-		rep.find(diag.Warnf(diag.Legacy, p.Line, 0, "the old signature does not cover %s: read it", hidden.Visible(p.What)))
+		rep.find(diag.Warnf(
+			diag.Legacy,
+			p.Line,
+			0,
+			"the old signature does not cover %s: read it",
+			hidden.Visible(p.What),
+		))
 	}
 	return v.p.Resolver.WithBytes(it, b)
 }

@@ -10,7 +10,8 @@ import (
 func (v *Verbs) sweep(files []signTarget) {
 	seen := map[string]bool{}
 	for _, f := range files {
-		if dir := filepath.Dir(f.root.Path(f.rel)); f.root.OnDisk() && !f.root.ReadOnly() && !seen[dir] {
+		dir := filepath.Dir(f.root.Path(f.rel))
+		if f.root.OnDisk() && !f.root.ReadOnly() && !seen[dir] {
 			seen[dir] = true
 			f.root.WriteBase().SweepIn(path.Dir(f.rel))
 		}

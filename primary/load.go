@@ -32,7 +32,8 @@ type LoadCall struct {
 
 // Load returns an item of any kind for reading.
 func (v *Verbs) Load(ctx context.Context, call LoadCall) (*resolve.Item, error) {
-	if err := call.Held.Allows(policy.Load, call.Ref); err != nil {
+	err := call.Held.Allows(policy.Load, call.Ref)
+	if err != nil {
 		return nil, err
 	}
 	it, err := v.inspect(ctx, call)
@@ -61,7 +62,8 @@ func (v *Verbs) inspect(ctx context.Context, call LoadCall) (*resolve.Item, erro
 // Text returns an item that has nothing to run: knowledge, or an item of a kind
 // that the project declares. It takes no parameters.
 func (v *Verbs) Text(ctx context.Context, call Call) (*resolve.Item, error) {
-	if err := call.Held.Allows(policy.Execute, call.Ref); err != nil {
+	err := call.Held.Allows(policy.Execute, call.Ref)
+	if err != nil {
 		return nil, err
 	}
 	if len(call.Args) > 0 || len(call.Params) > 0 {
@@ -86,7 +88,10 @@ func Body(it *resolve.Item) string {
 // readable reports whether an untrusted item may be shown to its author.
 func readable(it *resolve.Item) bool {
 	own := it.Root.Space != space.System && !it.Root.Bundled()
-	return own && it.Bytes != nil && !diag.Failed(hidden.Encoding(it.Bytes)) && !diag.Failed(trust.Hidden(string(it.Ref.Kind), it.Bytes))
+	return own &&
+		it.Bytes != nil &&
+		!diag.Failed(hidden.Encoding(it.Bytes)) &&
+		!diag.Failed(trust.Hidden(string(it.Ref.Kind), it.Bytes))
 }
 
 // RecordWarning is shown before a record of a run.
@@ -95,15 +100,25 @@ const RecordWarning = "a record of a run, which rye wrote and signed itself: no 
 // Suspicious returns warnings about text of an item that a reader could overlook.
 // What must be refused is in its verdict.
 func Suspicious(it *resolve.Item) []diag.Finding {
-	fs := slices.Concat(trust.Hidden(string(it.Ref.Kind), it.Bytes), hidden.Layout(it.Bytes))
-	fs = slices.DeleteFunc(fs, func(f diag.Finding) bool { return f.Severity != diag.SeverityWarning })
+	fs := slices.Concat(
+		trust.Hidden(string(it.Ref.Kind), it.Bytes),
+		hidden.Layout(it.Bytes),
+	)
+	fs = slices.DeleteFunc(fs, func(f diag.Finding) bool {
+		return f.Severity != diag.SeverityWarning
+	})
 	return diag.WithPath(fs, it.Path())
 }
 
 // Copy writes a trusted item, byte for byte, at the same id of the project or
 // user space, where it shadows the original. It returns the path of the new file
 // for display. replace permits overwriting a file at that path.
-func (v *Verbs) Copy(ctx context.Context, it *resolve.Item, to space.Name, replace bool) (string, error) {
+func (v *Verbs) Copy(
+	ctx context.Context,
+	it *resolve.Item,
+	to space.Name,
+	replace bool,
+) (string, error) {
 	if v.p.Refuse != nil {
 		return "", diag.Doing("copying "+it.Ref.String(), v.p.Refuse)
 	}
@@ -131,7 +146,12 @@ func (v *Verbs) Copy(ctx context.Context, it *resolve.Item, to space.Name, repla
 		err = put(root, it.Rel, it.Bytes)
 	}
 	if err != nil {
-		return "", diag.New(cmp.Or(diag.CodeOf(err), diag.FileSystemError), "copying %s: %w", it.Ref, err)
+		return "", diag.New(
+			cmp.Or(diag.CodeOf(err), diag.FileSystemError),
+			"copying %s: %w",
+			it.Ref,
+			err,
+		)
 	}
 	return root.Display(it.Rel), nil
 }
@@ -161,14 +181,20 @@ func (v *Verbs) Target(name space.Name) (*space.Root, error) {
 
 // vacant returns an error if the root has a file for the item's ref. With replace,
 // a file at the same path is permitted.
-func (v *Verbs) vacant(ctx context.Context, it *resolve.Item, root *space.Root, replace bool) error {
+func (v *Verbs) vacant(
+	ctx context.Context,
+	it *resolve.Item,
+	root *space.Root,
+	replace bool,
+) error {
 	all, err := v.p.Resolver.Shadows(ctx, it.Ref)
 	if err != nil {
 		return err
 	}
 	for _, e := range all {
 		if e.Root == root && !(replace && e.Rel == it.Rel) {
-			return diag.New(diag.AmbiguousItem, "copying %s: %s exists", it.Ref, root.Display(e.Rel)).WithReason("copy_exists")
+			return diag.New(diag.AmbiguousItem, "copying %s: %s exists", it.Ref, root.Display(e.Rel)).
+				WithReason("copy_exists")
 		}
 	}
 	return nil

@@ -28,7 +28,9 @@ type lockEntry struct {
 
 // ofSystem reports whether a link of the entry is an item of the system.
 func (e *lockEntry) ofSystem(ref item.Ref) bool {
-	is := func(x lock.Element) bool { return x.Ref == ref && x.Space == string(space.System) }
+	is := func(x lock.Element) bool {
+		return x.Ref == ref && x.Space == string(space.System)
+	}
 	return slices.ContainsFunc(e.elements, is) || slices.ContainsFunc(e.uses, is)
 }
 
@@ -46,7 +48,12 @@ func Lockable(ref item.Ref) bool {
 // needs an item of the user space, which other machines do not have, an error if it
 // is invalid. old is the lock before: an entry that did not change is copied from it.
 func (v *Verbs) LockItems(ctx context.Context, old *lock.Lock) ([]lock.Item, []diag.Finding, error) {
-	entries, fs, err := v.lockEach(ctx, LockedKinds, old, func(resolve.Entry) bool { return true })
+	entries, fs, err := v.lockEach(
+		ctx,
+		LockedKinds,
+		old,
+		func(resolve.Entry) bool { return true },
+	)
 	out := make([]lock.Item, len(entries))
 	for i, e := range entries {
 		out[i] = *e.Item
@@ -56,7 +63,12 @@ func (v *Verbs) LockItems(ctx context.Context, old *lock.Lock) ([]lock.Item, []d
 
 // lockEach is LockItems for the wanted items of some kinds. It judges them in parallel, and each
 // element of their chains once. Without old, which may be nil, all entries have elements.
-func (v *Verbs) lockEach(ctx context.Context, kinds []item.Kind, old *lock.Lock, wanted func(resolve.Entry) bool) ([]lockEntry, []diag.Finding, error) {
+func (v *Verbs) lockEach(
+	ctx context.Context,
+	kinds []item.Kind,
+	old *lock.Lock,
+	wanted func(resolve.Entry) bool,
+) ([]lockEntry, []diag.Finding, error) {
 	ctx = resolve.Once(ctx)
 	var own []resolve.Entry
 	files := map[item.Ref]int{}
@@ -80,7 +92,13 @@ func (v *Verbs) lockEach(ctx context.Context, kinds []item.Kind, old *lock.Lock,
 		g.Go(func() error {
 			reader := v.p.Resolver.Walker()
 			for i := next.Add(1) - 1; int(i) < len(own); i = next.Add(1) - 1 {
-				entry, fs, err := v.lockItem(each, reader, own[i], old.Item(own[i].Ref), files[own[i].Ref] > 1)
+				entry, fs, err := v.lockItem(
+					each,
+					reader,
+					own[i],
+					old.Item(own[i].Ref),
+					files[own[i].Ref] > 1,
+				)
 				if err != nil {
 					return err
 				}
@@ -94,7 +112,9 @@ func (v *Verbs) lockEach(ctx context.Context, kinds []item.Kind, old *lock.Lock,
 	if err := g.Wait(); err != nil {
 		return nil, nil, err
 	}
-	out := slices.DeleteFunc(found, func(e lockEntry) bool { return e.Item == nil })
+	out := slices.DeleteFunc(found, func(e lockEntry) bool {
+		return e.Item == nil
+	})
 	return out, v.NotIgnored(ctx, slices.Concat(bad...)), ctx.Err()
 }
 
@@ -108,19 +128,32 @@ func (v *Verbs) NotIgnored(ctx context.Context, fs []diag.Finding) []diag.Findin
 		paths = append(paths, f.Path)
 	}
 	ignored, _ := v.p.Ignored(ctx, paths) // the finding about a file that git does not judge stays
-	return slices.DeleteFunc(fs, func(f diag.Finding) bool { return ignored[f.Path] })
+	return slices.DeleteFunc(fs, func(f diag.Finding) bool {
+		return ignored[f.Path]
+	})
 }
 
 // ownItem reports whether a root contains the project's own items.
-func ownItem(root *space.Root) bool { return root.Space == space.Project && !root.Bundled() }
+func ownItem(root *space.Root) bool {
+	return root.Space == space.Project && !root.Bundled()
+}
 
 // lockItem returns the entry of one item, or nil if it is a tool that is not
 // executable or if it cannot be locked. locked is its entry before, or nil; twice states that
 // another file has the same id.
-func (v *Verbs) lockItem(ctx context.Context, reader *resolve.Walker, e resolve.Entry, locked *lock.Item, twice bool) (*lockEntry, []diag.Finding, error) {
+func (v *Verbs) lockItem(
+	ctx context.Context,
+	reader *resolve.Walker,
+	e resolve.Entry,
+	locked *lock.Item,
+	twice bool,
+) (*lockEntry, []diag.Finding, error) {
 	it, err := reader.OpenPlain(ctx, e)
 	if err != nil {
-		return nil, []diag.Finding{signFinding(e.Root.Display(e.Rel), err)}, ctx.Err()
+		return nil, []diag.Finding{signFinding(
+			e.Root.Display(e.Rel),
+			err,
+		)}, ctx.Err()
 	}
 	if twice && e.Ref.Kind == item.Tool {
 		_, err = v.p.Resolver.Inspect(ctx, e.Ref)
@@ -138,7 +171,10 @@ func (v *Verbs) lockItem(ctx context.Context, reader *resolve.Walker, e resolve.
 // asLocked reports whether it is known that the entry of an item, which may be nil, is the
 // one that the item has now.
 func (v *Verbs) asLocked(ctx context.Context, it *resolve.Item, locked *lock.Item) bool {
-	return locked != nil && it.Skipped && v.p.Chains != nil && records(locked, it, v.p.Chains.Known(ctx, it, locked))
+	return locked != nil &&
+		it.Skipped &&
+		v.p.Chains != nil &&
+		records(locked, it, v.p.Chains.Known(ctx, it, locked))
 }
 
 // Chains knows the chains of items that need nothing but their elements: no
@@ -180,7 +216,10 @@ func (v *Verbs) entryOf(ctx context.Context, it *resolve.Item) (*lockEntry, []*r
 	out.Deps, err = v.p.Dependencies(ctx, &exec.Chain{Elements: chain})
 	v.deps.Unlock()
 	if err == nil {
-		if v.p.Chains != nil && out.Deps == nil && len(missing) == 0 && !exec.Reads(chain) {
+		if v.p.Chains != nil &&
+			out.Deps == nil &&
+			len(missing) == 0 &&
+			!exec.Reads(chain) {
 			v.p.Chains.Add(chain)
 		}
 		return out, chain, missing, nil
@@ -225,7 +264,11 @@ func newEntry(it *resolve.Item, chain, used []*resolve.Item) (*lockEntry, error)
 
 // JudgeFiles returns a finding for each of several files that define one item, nil if the
 // item is found nevertheless.
-func (v *Verbs) JudgeFiles(ctx context.Context, ref item.Ref, files []string) []diag.Finding {
+func (v *Verbs) JudgeFiles(
+	ctx context.Context,
+	ref item.Ref,
+	files []string,
+) []diag.Finding {
 	if ref.Kind != item.Tool {
 		return nil
 	}
@@ -250,7 +293,11 @@ type Judged struct {
 // JudgeLock returns the entry of an item that was read, and compares its chain with the
 // lock. locked is its entry in the lock, or nil; an entry that did not change is returned
 // itself, so that it is in memory once.
-func (v *Verbs) JudgeLock(ctx context.Context, it *resolve.Item, locked *lock.Item) (Judged, error) {
+func (v *Verbs) JudgeLock(
+	ctx context.Context,
+	it *resolve.Item,
+	locked *lock.Item,
+) (Judged, error) {
 	if v.asLocked(ctx, it, locked) {
 		return Judged{Entry: locked}, ctx.Err()
 	}
@@ -275,11 +322,16 @@ func records(entry *lock.Item, it *resolve.Item, chain []*resolve.Item) bool {
 	if it.Ref.Kind != item.Tool && len(links) == 0 {
 		links = []lock.Link{{Ref: entry.Ref, Digest: entry.Digest}}
 	}
-	if chain == nil || entry.Ref != it.Ref || entry.Digest != it.Digest || len(entry.Uses)+len(entry.Deps)+len(entry.Extra) > 0 {
+	if chain == nil ||
+		entry.Ref != it.Ref ||
+		entry.Digest != it.Digest ||
+		len(entry.Uses)+len(entry.Deps)+len(entry.Extra) > 0 {
 		return false
 	}
 	return slices.EqualFunc(links, chain, func(l lock.Link, e *resolve.Item) bool {
-		return l.Ref == e.Ref && l.Digest == e.Digest && e.Root.Space != space.User
+		return l.Ref == e.Ref &&
+			l.Digest == e.Digest &&
+			e.Root.Space != space.User
 	})
 }
 
@@ -316,7 +368,11 @@ func findingsOf(it *resolve.Item, err error) []diag.Finding {
 // that differs in anything else is kept, with a warning: signing an item must not
 // accept other changes. Other items of the system than the locked ones stay a
 // difference, too.
-func (v *Verbs) RefreshLock(ctx context.Context, l *lock.Lock, signed []item.Ref) (bool, []diag.Finding, error) {
+func (v *Verbs) RefreshLock(
+	ctx context.Context,
+	l *lock.Lock,
+	signed []item.Ref,
+) (bool, []diag.Finding, error) {
 	if len(signed) == 0 {
 		return false, nil, nil
 	}
@@ -349,7 +405,11 @@ func (v *Verbs) RefreshLock(ctx context.Context, l *lock.Lock, signed []item.Ref
 }
 
 // AddToLock adds the entries of items that have none. Existing entries stay.
-func (v *Verbs) AddToLock(ctx context.Context, l *lock.Lock, refs []item.Ref) (bool, error) {
+func (v *Verbs) AddToLock(
+	ctx context.Context,
+	l *lock.Lock,
+	refs []item.Ref,
+) (bool, error) {
 	missing := map[item.Ref]bool{}
 	for _, ref := range refs {
 		if Lockable(ref) && l.Item(ref) == nil {
@@ -359,7 +419,9 @@ func (v *Verbs) AddToLock(ctx context.Context, l *lock.Lock, refs []item.Ref) (b
 	if len(missing) == 0 {
 		return false, nil
 	}
-	now, _, err := v.lockEach(ctx, LockedKinds, nil, func(e resolve.Entry) bool { return missing[e.Ref] })
+	now, _, err := v.lockEach(ctx, LockedKinds, nil, func(e resolve.Entry) bool {
+		return missing[e.Ref]
+	})
 	for _, it := range now {
 		l.SetItem(*it.Item)
 	}
@@ -369,7 +431,11 @@ func (v *Verbs) AddToLock(ctx context.Context, l *lock.Lock, refs []item.Ref) (b
 // reached returns the entries that signing these items can change: their own, and
 // those that contain one of them. Invalid chains are not reported: they were invalid
 // before.
-func (v *Verbs) reached(ctx context.Context, l *lock.Lock, signed []item.Ref) ([]lockEntry, []diag.Finding, error) {
+func (v *Verbs) reached(
+	ctx context.Context,
+	l *lock.Lock,
+	signed []item.Ref,
+) ([]lockEntry, []diag.Finding, error) {
 	now := map[item.Ref]bool{}
 	isNew := false
 	for _, ref := range signed {
@@ -394,8 +460,12 @@ func (v *Verbs) reached(ctx context.Context, l *lock.Lock, signed []item.Ref) ([
 		}
 		return true
 	})
-	out, fs, err := v.lockEach(ctx, kinds, nil, func(e resolve.Entry) bool { return wanted[e.Ref] })
-	return out, slices.DeleteFunc(fs, func(f diag.Finding) bool { return f.Severity == diag.SeverityError }), err
+	out, fs, err := v.lockEach(ctx, kinds, nil, func(e resolve.Entry) bool {
+		return wanted[e.Ref]
+	})
+	return out, slices.DeleteFunc(fs, func(f diag.Finding) bool {
+		return f.Severity == diag.SeverityError
+	}), err
 }
 
 // refreshed returns the old entry with the links of the found item that were signed
@@ -411,7 +481,9 @@ func refreshed(old lock.Item, found lockEntry, signed []item.Ref) (lock.Item, bo
 	ok := true
 	update := func(was, is []lock.Link) (links []lock.Link) {
 		for _, link := range is {
-			i := slices.IndexFunc(was, func(x lock.Link) bool { return x.Ref == link.Ref })
+			i := slices.IndexFunc(was, func(x lock.Link) bool {
+				return x.Ref == link.Ref
+			})
 			if !slices.Contains(signed, link.Ref) && i >= 0 && was[i] != link {
 				ok = ok && found.ofSystem(link.Ref)
 				link = was[i]

@@ -56,7 +56,12 @@ func exactlyRun(text string) (kind item.Kind, id string) {
 
 // checkPermit returns the warning about the permission to run an item, nil if it has an effect
 // or the item does not exist here.
-func checkPermit(ctx context.Context, r *resolve.Resolver, ref item.Ref, permits policy.Set) *diag.Finding {
+func checkPermit(
+	ctx context.Context,
+	r *resolve.Resolver,
+	ref item.Ref,
+	permits policy.Set,
+) *diag.Finding {
 	if ref.Kind == item.Config {
 		f := diag.Warnf(diag.ValidationFailed, 0, 0, "it permits to run %s, and a configuration does not run; to let the thread read it, write <load><config>%s</config></load>", ref, ref.ID)
 		return &f

@@ -63,10 +63,14 @@ func New(p Params) *Verbs {
 }
 
 // Resolver returns the resolver of the opened project.
-func (v *Verbs) Resolver() *resolve.Resolver { return v.p.Resolver }
+func (v *Verbs) Resolver() *resolve.Resolver {
+	return v.p.Resolver
+}
 
 // Dir returns the absolute directory that relative paths start from.
-func (v *Verbs) Dir() string { return v.p.Dir }
+func (v *Verbs) Dir() string {
+	return v.p.Dir
+}
 
 // Element is one item of a chain as surfaces show it.
 type Element struct {
@@ -143,11 +147,12 @@ func (v *Verbs) Tool(ctx context.Context, call Call) (*Run, error) {
 
 func (v *Verbs) tool(ctx context.Context, call Call) (*Run, error) {
 	run := &Run{Metadata: &Metadata{Ref: call.Ref.String(), DryRun: call.DryRun}}
-	if err := call.Held.Allows(policy.Execute, call.Ref); err != nil {
+	err := call.Held.Allows(policy.Execute, call.Ref)
+	if err != nil {
 		return run, err
 	}
 	chain := call.Chain
-	err := error(nil)
+	err = error(nil)
 	if chain == nil || call.Dev != nil {
 		chain, err = v.chain(ctx, call)
 	}
@@ -172,7 +177,8 @@ func (v *Verbs) tool(ctx context.Context, call Call) (*Run, error) {
 	held := call.Held
 	if call.Dev != nil {
 		profile := exec.DevProfile()
-		held = held.With(policy.Grant{Caps: held[0].Caps, Profile: &profile, Source: "rye run --dev"})
+		held = held.
+			With(policy.Grant{Caps: held[0].Caps, Profile: &profile, Source: "rye run --dev"})
 	}
 	made := call.Within.Below(held)
 	made.Ask = call.Ask
@@ -259,9 +265,14 @@ func CheckDraft(held policy.Held, items ...*resolve.Item) error {
 		}
 		if err := held.Allows(policy.Draft, it.Ref); err != nil {
 			if it.Verdict.Runtime {
-				return diag.Typed(err).WithReason("record").WithDetail("ref", it.Ref.String())
+				return diag.Typed(err).
+					WithReason("record").
+					WithDetail("ref", it.Ref.String())
 			}
-			return diag.Typed(err).WithReason("agent_signed").WithDetail("path", it.Path()).WithDetail("ref", it.Ref.String())
+			return diag.Typed(err).
+				WithReason("agent_signed").
+				WithDetail("path", it.Path()).
+				WithDetail("ref", it.Ref.String())
 		}
 	}
 	return nil

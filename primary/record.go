@@ -74,7 +74,9 @@ type batch struct {
 }
 
 // settled returns the reports of files that are not held in memory.
-func (b *batch) settled() []SignReport { return b.reports[:b.done] }
+func (b *batch) settled() []SignReport {
+	return b.reports[:b.done]
+}
 
 func (b *batch) sign(ctx context.Context, f signTarget, call SignCall) error {
 	if ask := call.Ask; ask != nil {
@@ -91,7 +93,8 @@ func (b *batch) sign(ctx context.Context, f signTarget, call SignCall) error {
 		return err
 	}
 	b.add(rep, signed)
-	if len(b.held) == 0 || len(b.held) < batchFiles && b.size < batchBytes && b.verbs.p.Now().Sub(b.since) < batchAge {
+	if len(b.held) == 0 ||
+		len(b.held) < batchFiles && b.size < batchBytes && b.verbs.p.Now().Sub(b.since) < batchAge {
 		return nil
 	}
 	return b.flush(ctx)
@@ -148,10 +151,12 @@ func (b *batch) flush(ctx context.Context) error {
 // the user was shown with its signature.
 func (s signedItem) write() error {
 	now, err := s.it.Root.Read(s.it.Rel, resolve.MaxItem)
-	if err == nil && (s.shown && !bytes.Equal(now, s.it.Bytes) || !sameBody(now, s.it.Bytes, s.it.Type.Style)) {
+	if err == nil &&
+		(s.shown && !bytes.Equal(now, s.it.Bytes) || !sameBody(now, s.it.Bytes, s.it.Type.Style)) {
 		err = diag.New(diag.HashMismatch, "signing %s: the file changed while it was signed, and was not replaced", s.it.Path()).
 			WithReason("changed_while_signing").
-			WithDetail("expected", s.it.Digest.String()).WithDetail("found", item.DigestOf(now).String())
+			WithDetail("expected", s.it.Digest.String()).
+			WithDetail("found", item.DigestOf(now).String())
 	}
 	if err != nil {
 		return err
@@ -166,5 +171,7 @@ func sameBody(a, b []byte, style sign.Style) bool {
 	}
 	x, xerr := sign.SplitFile(a, style)
 	y, yerr := sign.SplitFile(b, style)
-	return xerr == nil && yerr == nil && bytes.Equal(x.Body(), y.Body())
+	return xerr == nil &&
+		yerr == nil &&
+		bytes.Equal(x.Body(), y.Body())
 }

@@ -3,14 +3,10 @@ package primary
 import (
 	"context"
 	"errors"
-	"os"
-	"path"
-	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/ryeos/rye/diag"
-	"github.com/ryeos/rye/internal/atomicfile"
 	"github.com/ryeos/rye/internal/auditlog"
 	"github.com/ryeos/rye/internal/extract"
 	"github.com/ryeos/rye/internal/glob"
@@ -156,7 +152,13 @@ func (v *Verbs) SignItem(ctx context.Context, it *resolve.Item, call SignCall) (
 	if v.p.Refuse != nil && !call.Check {
 		return SignReport{}, diag.Doing("signing "+it.Ref.String(), v.p.Refuse)
 	}
-	rep, signed, err := v.signRead(ctx, signTarget{root: it.Root, rel: it.Rel}, it, call, true)
+	rep, signed, err := v.signRead(
+		ctx,
+		signTarget{root: it.Root, rel: it.Rel},
+		it,
+		call,
+		true,
+	)
 	if err != nil {
 		return rep, err
 	}
@@ -166,7 +168,13 @@ func (v *Verbs) SignItem(ctx context.Context, it *resolve.Item, call SignCall) (
 	return b.reports[0], err
 }
 
-func (v *Verbs) signRead(ctx context.Context, f signTarget, it *resolve.Item, call SignCall, shown bool) (SignReport, *signedItem, error) {
+func (v *Verbs) signRead(
+	ctx context.Context,
+	f signTarget,
+	it *resolve.Item,
+	call SignCall,
+	shown bool,
+) (SignReport, *signedItem, error) {
 	rep, out, err := v.signItem(ctx, f, it, call)
 	rep.Found = f.walked
 	switch {
@@ -180,7 +188,12 @@ func (v *Verbs) signRead(ctx context.Context, f signTarget, it *resolve.Item, ca
 }
 
 // signItem computes the signed form of an item by the rule for it.
-func (v *Verbs) signItem(ctx context.Context, f signTarget, it *resolve.Item, call SignCall) (SignReport, SignedFile, error) {
+func (v *Verbs) signItem(
+	ctx context.Context,
+	f signTarget,
+	it *resolve.Item,
+	call SignCall,
+) (SignReport, SignedFile, error) {
 	if call.Upgrade {
 		return v.upgrade(ctx, f, it, call)
 	}
@@ -224,14 +237,24 @@ type SignedFile struct {
 
 // Prepare validates an item and computes its signed form. It writes nothing: if
 // the status is Signed, the caller must call Record and then write the file.
-func (v *Verbs) Prepare(ctx context.Context, held policy.Held, it *resolve.Item, s sign.Signer) (SignReport, SignedFile, error) {
+func (v *Verbs) Prepare(
+	ctx context.Context,
+	held policy.Held,
+	it *resolve.Item,
+	s sign.Signer,
+) (SignReport, SignedFile, error) {
 	rep, out, err := v.signedForm(ctx, it, SignCall{Held: held, Signer: s}, false)
 	rep.notePlain(it, false)
 	return rep, out, err
 }
 
 // signedForm is Prepare for a call. With keep the signature of the item stays.
-func (v *Verbs) signedForm(ctx context.Context, it *resolve.Item, call SignCall, keep bool) (SignReport, SignedFile, error) {
+func (v *Verbs) signedForm(
+	ctx context.Context,
+	it *resolve.Item,
+	call SignCall,
+	keep bool,
+) (SignReport, SignedFile, error) {
 	rep := SignReport{
 		Ref:     it.Ref.String(),
 		Path:    it.Path(),
@@ -239,7 +262,8 @@ func (v *Verbs) signedForm(ctx context.Context, it *resolve.Item, call SignCall,
 		Support: it.Support(),
 		Digest:  it.Digest,
 	}
-	if err := call.Held.Allows(policy.Sign, it.Ref); err != nil {
+	err := call.Held.Allows(policy.Sign, it.Ref)
+	if err != nil {
 		return rep, SignedFile{}, err
 	}
 	it, rep.Findings = v.settled(it)
@@ -275,14 +299,19 @@ func (v *Verbs) signedForm(ctx context.Context, it *resolve.Item, call SignCall,
 // withPlainLine returns an item whose metadata are read as if its malformed signature
 // line were replaced: to its language the line may be code, which ends a header.
 func (v *Verbs) withPlainLine(it *resolve.Item) *resolve.Item {
-	if code := it.Verdict.Code; code != diag.SigMalformed && code != diag.Legacy {
+	code := it.Verdict.Code
+	if code != diag.SigMalformed && code != diag.Legacy {
 		return it
 	}
 	return v.p.Resolver.WithBytes(it, sign.WithPlainLine(it.Bytes, it.Type.Style))
 }
 
 // check returns the findings about the content of an item that signer is to sign.
-func (v *Verbs) check(ctx context.Context, it *resolve.Item, signer sign.Fingerprint) []diag.Finding {
+func (v *Verbs) check(
+	ctx context.Context,
+	it *resolve.Item,
+	signer sign.Fingerprint,
+) []diag.Finding {
 	// An extractor or parser of the Python original would stop every run if it were
 	// signed: no other item could be read.
 	if old := it.OfOriginal(); old != nil {
@@ -290,7 +319,11 @@ func (v *Verbs) check(ctx context.Context, it *resolve.Item, signer sign.Fingerp
 	}
 	fs := hidden.Encoding(it.Bytes)
 	if !diag.Failed(fs) {
-		fs = slices.Concat(fs, trust.Hidden(string(it.Ref.Kind), it.Bytes), hidden.Layout(it.Bytes))
+		fs = slices.Concat(
+			fs,
+			trust.Hidden(string(it.Ref.Kind), it.Bytes),
+			hidden.Layout(it.Bytes),
+		)
 	}
 	fs = append(diag.WithPath(fs, it.Path()), it.Findings...)
 	fs = append(fs, v.executor(ctx, it)...)
@@ -303,7 +336,11 @@ func (v *Verbs) check(ctx context.Context, it *resolve.Item, signer sign.Fingerp
 func (v *Verbs) executor(ctx context.Context, it *resolve.Item) []diag.Finding {
 	id := it.Meta.ExecutorID
 	ref, err := item.ParseRef(id, item.Tool)
-	if id == "" || it.Support() || it.Ref.Kind != item.Tool || err != nil || v.p.Resolver.Holds(ctx, ref, it.Root) {
+	if id == "" ||
+		it.Support() ||
+		it.Ref.Kind != item.Tool ||
+		err != nil ||
+		v.p.Resolver.Holds(ctx, ref, it.Root) {
 		return nil
 	}
 	at := (&tree.Doc{Pos: it.Meta.Pos}).At("executor_id")
@@ -317,7 +354,14 @@ func (r *SignReport) notePlain(it *resolve.Item, named bool) {
 	if !r.Support || len(r.Findings) > 0 {
 		return // a finding has the reason
 	}
-	if f := it.Extractor.Plain(it.Type, it.Rel, it.Bytes, it.Root.Executable(it.Rel), named); f != nil {
+	f := it.Extractor.Plain(
+		it.Type,
+		it.Rel,
+		it.Bytes,
+		it.Root.Executable(it.Rel),
+		named,
+	)
+	if f != nil {
 		f.Path = it.Path()
 		r.Findings = append(r.Findings, *f)
 	}
@@ -325,7 +369,8 @@ func (r *SignReport) notePlain(it *resolve.Item, named bool) {
 
 // noteReplaced adds a warning if signing removes text that is not a signature.
 func (r *SignReport) noteReplaced(it *resolve.Item) {
-	if line, n := sign.Malformed(it.Bytes, it.Type.Style); line != nil && !it.Type.Detached {
+	line, n := sign.Malformed(it.Bytes, it.Type.Style)
+	if line != nil && !it.Type.Detached {
 		f := diag.Warnf(diag.SigMalformed, n, 1, "this line was replaced by the signature: %s", hidden.Visible(string(line)))
 		f.Path = r.Path
 		r.Findings = append(r.Findings, f)
@@ -337,17 +382,36 @@ func (r *SignReport) refuse(err error) {
 }
 
 // signature computes the new file: the item itself, or its detached signature.
-func signature(ctx context.Context, it *resolve.Item, s sign.Signer, v *Verbs) (rel string, out []byte, changed bool, err error) {
+func signature(
+	ctx context.Context,
+	it *resolve.Item,
+	s sign.Signer,
+	v *Verbs,
+) (rel string, out []byte, changed bool, err error) {
 	sub := extract.Subject(it.Ref)
 	if it.Type.Detached {
-		out, changed, err = sign.SignDetached(ctx, it.Bytes, it.Signature, sub, s, v.p.Now())
+		out, changed, err = sign.SignDetached(
+			ctx,
+			it.Bytes,
+			it.Signature,
+			sub,
+			s,
+			v.p.Now(),
+		)
 		return it.Rel + extract.DetachedExt, out, changed, err
 	}
 	if it.Signature != nil {
 		return "", nil, false, diag.New(diag.SigMultiple, "signing %s: it has a signature line and a detached signature", it.Path()).
 			WithReason("two_signatures").WithDetail("detached", it.Path()+extract.DetachedExt)
 	}
-	out, changed, err = sign.Sign(ctx, it.Bytes, it.Type.Style, sub, s, v.p.Now())
+	out, changed, err = sign.Sign(
+		ctx,
+		it.Bytes,
+		it.Type.Style,
+		sub,
+		s,
+		v.p.Now(),
+	)
 	return it.Rel, out, changed, err
 }
 
@@ -367,153 +431,6 @@ func signFinding(path string, err error) diag.Finding {
 	return f
 }
 
-// targets returns the files that the targets of a call name, each once, by path.
-// A path has no wildcards, because the shell expands them.
-func (v *Verbs) targets(ctx context.Context, call SignCall) ([]signTarget, error) {
-	seen := map[string]bool{}
-	var out []signTarget
-	for _, word := range call.Targets {
-		found, err := v.target(ctx, word, call.Dir)
-		if err != nil {
-			return nil, err
-		}
-		for _, f := range found {
-			if key := f.root.Path(f.rel); !seen[key] {
-				seen[key] = true
-				out = append(out, f)
-			}
-		}
-	}
-	slices.SortFunc(out, func(a, b signTarget) int { return strings.Compare(a.root.Path(a.rel), b.root.Path(b.rel)) })
-	return out, nil
-}
-
-func (v *Verbs) target(ctx context.Context, word, dir string) ([]signTarget, error) {
-	if root, rel, ok, err := v.inSpace(word, dir); ok || err != nil && !v.isProject(word, dir) {
-		return v.withoutIgnored(ctx, v.below(root, rel)), err
-	}
-	if v.isProject(word, dir) {
-		word = "*"
-	}
-	if strings.ContainsAny(word, "*?[") {
-		entries, err := v.Match(ctx, word)
-		var out []signTarget
-		for _, e := range entries {
-			out = append(out, signTarget{root: e.Root, rel: e.Rel, walked: true})
-		}
-		return v.withoutIgnored(ctx, out), err
-	}
-	ref, err := v.p.Resolver.Ref(ctx, word)
-	if err != nil {
-		return nil, err
-	}
-	it, err := v.p.Resolver.Inspect(ctx, ref)
-	if err != nil {
-		return nil, err
-	}
-	if it.Root.Space == space.System {
-		return nil, diag.New(diag.PermissionDenied, "signing %s: it belongs to the system space, which is read-only", ref).WithReason("system_read_only")
-	}
-	return []signTarget{{root: it.Root, rel: it.Rel}}, nil
-}
-
-// isProject reports whether a path is the project's directory, or one above it, as "."
-// usually is: all items of the project are meant.
-func (v *Verbs) isProject(word, dir string) bool {
-	project := v.p.Resolver.Spaces().ProjectDir
-	if project == "" || item.CheckID(word) == nil {
-		return false
-	}
-	p := word
-	if !filepath.IsAbs(p) {
-		p = filepath.Join(dir, p)
-	}
-	rel, err := filepath.Rel(p, project)
-	return err == nil && filepath.IsLocal(rel)
-}
-
-// inSpace returns the space that contains an existing path. A path outside every
-// space is an error unless it is also a valid id.
-func (v *Verbs) inSpace(word, dir string) (*space.Root, string, bool, error) {
-	p := word
-	if !filepath.IsAbs(p) {
-		p = filepath.Join(dir, p)
-	}
-	if _, err := os.Lstat(p); err != nil {
-		return nil, "", false, nil
-	}
-	root, rel, ok := v.p.Resolver.Spaces().Locate(p)
-	switch {
-	case ok && root.Space == space.System:
-		return nil, "", false, diag.New(diag.PermissionDenied, "signing %q: it belongs to the system space, which is read-only", word).WithReason("system_read_only")
-	case !ok && item.CheckID(word) != nil:
-		return nil, "", false, diag.New(diag.Usage, "signing %q: the path is outside every space", word).WithReason("outside_spaces").WithDetail("directory", space.Dir)
-	}
-	return root, rel, ok, nil
-}
-
-// below lists the files at or below rel that can have a signature. If listing
-// fails, rel itself is the target, and signing it reports the error.
-func (v *Verbs) below(root *space.Root, rel string) []signTarget {
-	if root == nil {
-		return nil
-	}
-	if fi, err := os.Lstat(root.Path(rel)); err == nil && !fi.IsDir() {
-		return []signTarget{{root: root, rel: strings.TrimSuffix(rel, extract.DetachedExt)}}
-	}
-	var out []signTarget
-	err := root.Walk(rel, func(e space.Entry) error {
-		if path.Ext(e.Rel) != extract.DetachedExt && !atomicfile.Temporary(path.Base(e.Rel)) {
-			out = append(out, signTarget{root, e.Rel, true})
-		}
-		return nil
-	})
-	if err != nil {
-		out = append(out, signTarget{root: root, rel: rel})
-	}
-	return out
-}
-
-// withoutIgnored leaves out files that a pattern or a directory selected and that are
-// not the project's: those that git ignores, and incidental ones without a signature.
-func (v *Verbs) withoutIgnored(ctx context.Context, targets []signTarget) []signTarget {
-	var paths []string
-	for _, t := range targets {
-		if t.walked && t.root.Space == space.Project && t.root.OnDisk() {
-			paths = append(paths, t.root.Display(t.rel))
-		}
-	}
-	var ignored map[string]bool
-	if v.p.Ignored != nil && len(paths) > 0 {
-		ignored, _ = v.p.Ignored(ctx, paths) // a file that git does not judge is one of the project
-	}
-	return slices.DeleteFunc(targets, func(t signTarget) bool {
-		if !t.walked {
-			return false
-		}
-		if extract.Incidental(t.rel) && !v.signed(ctx, t) || v.record(ctx, t) {
-			return true
-		}
-		return ignored[t.root.Display(t.rel)]
-	})
-}
-
-// record reports whether a file is a record of a run: rye signs it itself.
-func (v *Verbs) record(ctx context.Context, t signTarget) bool {
-	folder, rest, _ := strings.Cut(t.rel, "/")
-	if folder != "knowledge" || !trust.IsRecord(item.Ref{Kind: item.Knowledge, ID: rest}) {
-		return false
-	}
-	it, err := v.p.Resolver.File(ctx, t.root, t.rel)
-	return err == nil && it.Verdict.Runtime
-}
-
-// signed reports whether a file has a signature, or cannot be read.
-func (v *Verbs) signed(ctx context.Context, t signTarget) bool {
-	it, err := v.p.Resolver.File(ctx, t.root, t.rel)
-	return err != nil || it.Verdict.Code != diag.Unsigned
-}
-
 // Match returns the project's own files whose id matches a pattern, of every
 // kind, or of the kind named before a colon. "*" matches every id and may match
 // none.
@@ -527,7 +444,10 @@ func (v *Verbs) Match(ctx context.Context, word string) ([]resolve.Entry, error)
 		pattern = "**"
 	}
 	table, err := v.p.Resolver.Readable(ctx)
-	if err == nil && kind != "" && table.Kind(item.Kind(kind)) == nil && item.CheckKind(item.Kind(kind)) == nil {
+	if err == nil &&
+		kind != "" &&
+		table.Kind(item.Kind(kind)) == nil &&
+		item.CheckKind(item.Kind(kind)) == nil {
 		_, err = v.p.Resolver.Extractor(ctx, item.Kind(kind))
 	}
 	if err != nil {
@@ -560,5 +480,7 @@ func (v *Verbs) Match(ctx context.Context, word string) ([]resolve.Entry, error)
 // hasProject reports whether a project was found. "*" matches nothing in an empty
 // project, but is an error without one.
 func (v *Verbs) hasProject() bool {
-	return slices.ContainsFunc(v.p.Resolver.Roots(), func(r *space.Root) bool { return r.Space == space.Project })
+	return slices.ContainsFunc(v.p.Resolver.Roots(), func(r *space.Root) bool {
+		return r.Space == space.Project
+	})
 }

@@ -24,7 +24,8 @@ type conflict struct {
 // conflictOf returns the conflict markers of a file, nil if it has not all three of
 // one conflict, in order. Text about git may contain single ones.
 func conflictOf(b []byte) *conflict {
-	if !bytes.Contains(b, []byte("<<<<<<<")) || !bytes.Contains(b, []byte(">>>>>>>")) {
+	if !bytes.Contains(b, []byte("<<<<<<<")) ||
+		!bytes.Contains(b, []byte(">>>>>>>")) {
 		return nil
 	}
 	var c conflict
@@ -46,7 +47,10 @@ func conflictOf(b []byte) *conflict {
 			open = append(open, number)
 		case m == '>' && len(open) > 1:
 			open = append(open, number)
-			if c.lines == nil && only && len(signatures) > 0 && atSignature(b[:start]) {
+			if c.lines == nil &&
+				only &&
+				len(signatures) > 0 &&
+				atSignature(b[:start]) {
 				c.rest = slices.Concat(b[:start], b[offset+len(line):])
 				c.signatures = signatures
 			}
@@ -67,7 +71,8 @@ func conflictOf(b []byte) *conflict {
 
 // atSignature reports whether the signature line is the next one after head.
 func atSignature(head []byte) bool {
-	return len(head) == 0 || bytes.HasPrefix(head, []byte("#!")) && bytes.Count(head, []byte("\n")) == 1
+	return len(head) == 0 ||
+		bytes.HasPrefix(head, []byte("#!")) && bytes.Count(head, []byte("\n")) == 1
 }
 
 // settled returns the item without a conflict of signature lines: every version of
@@ -85,7 +90,13 @@ func (v *Verbs) settled(it *resolve.Item) (*resolve.Item, []diag.Finding) {
 	for i, n := range c.lines {
 		numbers[i] = strconv.Itoa(n)
 	}
-	f := diag.Errorf(diag.ParsingError, c.lines[0], 1, "the merge is not finished: git's conflict markers are on lines %s", strings.Join(numbers, ", "))
+	f := diag.Errorf(
+		diag.ParsingError,
+		c.lines[0],
+		1,
+		"the merge is not finished: git's conflict markers are on lines %s",
+		strings.Join(numbers, ", "),
+	)
 	f.Path = it.Path()
 	return it, []diag.Finding{f.WithReason("conflict_markers")}
 }

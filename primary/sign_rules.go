@@ -128,7 +128,13 @@ func notSigned(reason string, it *resolve.Item, format string, args ...any) *dia
 // approve asks the user whether a draft may be signed as changed and whether the
 // signature of another key may be replaced, unless the call is the answer. It returns
 // the refusal, or nil.
-func (v *Verbs) approve(ctx context.Context, r rule, rep *SignReport, it *resolve.Item, call SignCall) (*diag.Finding, error) {
+func (v *Verbs) approve(
+	ctx context.Context,
+	r rule,
+	rep *SignReport,
+	it *resolve.Item,
+	call SignCall,
+) (*diag.Finding, error) {
 	refuse := func(code diag.Code, reason, format string, args ...any) *diag.Finding {
 		f := diag.Errorf(code, 0, 0, format, args...)
 		f.Path = it.Path()
@@ -152,7 +158,11 @@ func (v *Verbs) approve(ctx context.Context, r rule, rep *SignReport, it *resolv
 	case headless:
 		return refuse(diag.ApprovalRequired, "foreign_signature", "signed by %s: your signature would replace it", signerLabel(it)), nil
 	}
-	yes, err := call.Ask(ctx, "", it.Ref.String()+" is signed by "+signerLabel(it)+". Replace the signature?")
+	yes, err := call.Ask(
+		ctx,
+		"",
+		it.Ref.String()+" is signed by "+signerLabel(it)+". Replace the signature?",
+	)
 	if err == nil && !yes {
 		return refuse(diag.ApprovalDenied, "", "not signed: the signature of %s was kept", signerLabel(it)), nil
 	}
@@ -176,7 +186,12 @@ func (c SignCall) draftDiff(ctx context.Context, it *resolve.Item) string {
 	if old == nil {
 		return ""
 	}
-	return linediff.Unified(it.Path()+" ("+from+")", it.Path(), unsignedText(old, it), unsignedText(it.Bytes, it))
+	return linediff.Unified(
+		it.Path()+" ("+from+")",
+		it.Path(),
+		unsignedText(old, it),
+		unsignedText(it.Bytes, it),
+	)
 }
 
 // unsignedText returns a file without its signature line.

@@ -27,7 +27,8 @@ func (v *Verbs) Seen(ctx context.Context, call SignCall) (*Seen, error) {
 func seenOf(files []signTarget) *Seen {
 	s := &Seen{files: make(map[string]item.Digest, len(files))}
 	for _, f := range files {
-		if b, err := f.root.Read(f.rel, resolve.MaxItem); err == nil { // Sign reports the error
+		b, err := f.root.Read(f.rel, resolve.MaxItem)
+		if err == nil { // Sign reports the error
 			s.files[f.root.Path(f.rel)] = item.DigestOf(b)
 		}
 	}

@@ -21,7 +21,12 @@ const Upgraded SignStatus = "upgraded"
 // upgrade computes the signed form of an item whose signature of the earlier format
 // is valid. Findings name the parts that the old signature did not cover, because
 // the new one covers them. Files of the current format are unchanged.
-func (v *Verbs) upgrade(ctx context.Context, f signTarget, it *resolve.Item, call SignCall) (SignReport, SignedFile, error) {
+func (v *Verbs) upgrade(
+	ctx context.Context,
+	f signTarget,
+	it *resolve.Item,
+	call SignCall,
+) (SignReport, SignedFile, error) {
 	rep := SignReport{Ref: it.Ref.String(), Path: it.Path(), Status: Unchanged}
 	switch code := it.Verdict.Code; {
 	case code == diag.Legacy:
@@ -45,7 +50,11 @@ func (r *SignReport) findUnsigned(f signTarget) {
 	r.Findings = append(r.Findings, why.WithReason("never_signed", "ref", r.Ref))
 }
 
-func (v *Verbs) upgradeLegacy(ctx context.Context, it *resolve.Item, call SignCall) (SignReport, SignedFile, error) {
+func (v *Verbs) upgradeLegacy(
+	ctx context.Context,
+	it *resolve.Item,
+	call SignCall,
+) (SignReport, SignedFile, error) {
 	if f := it.OfOriginal(); f != nil {
 		return SignReport{
 			Ref:      it.Ref.String(),
@@ -57,10 +66,13 @@ func (v *Verbs) upgradeLegacy(ctx context.Context, it *resolve.Item, call SignCa
 	old := legacy.Check(string(it.Ref.Kind), it.Bytes, call.LegacyKeys)
 	if why := notUpgradable(old); why != nil {
 		rep := SignReport{
-			Ref:      it.Ref.String(),
-			Path:     it.Path(),
-			Status:   Refused,
-			Findings: diag.WithPath([]diag.Finding{why.WithReason(why.Reason, "ref", it.Ref.String())}, it.Path()),
+			Ref:    it.Ref.String(),
+			Path:   it.Path(),
+			Status: Refused,
+			Findings: diag.WithPath(
+				[]diag.Finding{why.WithReason(why.Reason, "ref", it.Ref.String())},
+				it.Path(),
+			),
 		}
 		return rep, SignedFile{}, nil
 	}
@@ -73,7 +85,10 @@ func (v *Verbs) upgradeLegacy(ctx context.Context, it *resolve.Item, call SignCa
 		rep.Status = Upgraded
 		for _, p := range old.Uncovered {
 			f := diag.Warnf(diag.Legacy, p.Line, 0, "the old signature does not cover %s: read it", hidden.Visible(p.What))
-			rep.Findings = append(rep.Findings, diag.WithPath([]diag.Finding{f}, rep.Path)...)
+			rep.Findings = append(rep.Findings, diag.WithPath(
+				[]diag.Finding{f},
+				rep.Path,
+			)...)
 		}
 	case rep.Status == Refused:
 		f := diag.Warnf(diag.Legacy, 0, 0, "the old signature is valid, but the item is not")

@@ -15,7 +15,11 @@ import (
 // file of each value. It is the only reader of what permits: the configuration
 // policy.AllowanceID of all spaces, and the sections of policy files, which are not
 // items.
-func Allowance(ctx context.Context, r *Resolver, policies []policy.Layer) (policy.Allowance, []policy.Origin, error) {
+func Allowance(
+	ctx context.Context,
+	r *Resolver,
+	policies []policy.Layer,
+) (policy.Allowance, []policy.Origin, error) {
 	layers, _, err := permittingLayers(ctx, r, policy.AllowanceID)
 	if err != nil {
 		return policy.Allowance{}, nil, err
@@ -28,7 +32,11 @@ func Allowance(ctx context.Context, r *Resolver, policies []policy.Layer) (polic
 }
 
 // AllowanceFindings returns the errors, and the settings without effect, in policy files.
-func AllowanceFindings(ctx context.Context, r *Resolver, policies []policy.Layer) ([]diag.Finding, error) {
+func AllowanceFindings(
+	ctx context.Context,
+	r *Resolver,
+	policies []policy.Layer,
+) ([]diag.Finding, error) {
 	layers, _, err := permittingLayers(ctx, r, policy.AllowanceID)
 	if err != nil {
 		return nil, err
@@ -38,14 +46,17 @@ func AllowanceFindings(ctx context.Context, r *Resolver, policies []policy.Layer
 		found = append(found, e.Findings...)
 	}
 	return slices.DeleteFunc(found, func(f diag.Finding) bool {
-		return !slices.ContainsFunc(policies, func(l policy.Layer) bool { return l.Name == f.Path })
+		return !slices.ContainsFunc(policies, func(l policy.Layer) bool {
+			return l.Name == f.Path
+		})
 	}), nil
 }
 
 // permits returns the errors, and the settings without effect, in a layer of a configuration that
 // permits something, signed by signer. Layers that are not valid are reported as items of their own.
 func (r *Resolver) permits(ctx context.Context, it *Item, signer sign.Fingerprint) []diag.Finding {
-	if it.Ref.Kind != item.Config || it.Ref.ID != policy.AllowanceID && it.Ref.ID != policy.RiskID {
+	if it.Ref.Kind != item.Config ||
+		it.Ref.ID != policy.AllowanceID && it.Ref.ID != policy.RiskID {
 		return nil
 	}
 	own := policy.Layer{Name: it.Path(), Doc: &tree.Doc{Root: it.Meta.Fields, Pos: it.Meta.Pos}, Wide: r.widens(it.Root, signer)}
@@ -60,13 +71,21 @@ func (r *Resolver) permits(ctx context.Context, it *Item, signer sign.Fingerprin
 	var layers []policy.Layer
 	for _, at := range slices.Backward(files) {
 		layer, err := r.Open(ctx, Entry{Ref: it.Ref, Root: at.root, Rel: at.rel})
-		if err != nil || layer.Path() == own.Name || layer.Usable() != nil || !r.widens(layer.Root, layer.Verdict.Signer) {
+		if err != nil ||
+			layer.Path() == own.Name ||
+			layer.Usable() != nil ||
+			!r.widens(layer.Root, layer.Verdict.Signer) {
 			continue
 		}
 		layers = append(layers, policy.Layer{Name: layer.Path(), Doc: &tree.Doc{Root: layer.Meta.Fields, Pos: layer.Meta.Pos}, Wide: true})
 	}
 	_, _, found, err := policy.ReadAllowance(append(layers, own))
-	return append(slices.DeleteFunc(found, func(f diag.Finding) bool { return f.Path != own.Name }), findingsOf(err, own.Name)...)
+	return append(
+		slices.DeleteFunc(found, func(f diag.Finding) bool {
+			return f.Path != own.Name
+		}),
+		findingsOf(err, own.Name)...,
+	)
 }
 
 // findingsOf returns the findings of an error about one file.
@@ -75,5 +94,8 @@ func findingsOf(err error, path string) []diag.Finding {
 	if e == nil {
 		return nil
 	}
-	return slices.DeleteFunc(slices.Clone(e.Findings), func(f diag.Finding) bool { return f.Path != path })
+	return slices.DeleteFunc(
+		slices.Clone(e.Findings),
+		func(f diag.Finding) bool { return f.Path != path },
+	)
 }

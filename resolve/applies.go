@@ -26,7 +26,9 @@ func (it *Item) applies() []diag.Finding {
 // have thousands, and each thread begins with this. An item that cannot be read is in the
 // result, so that its use reports why: it could be a rule.
 func (r *Resolver) Always(ctx context.Context) ([]item.Ref, error) {
-	entries, err := r.Own(ctx, item.Knowledge, func(root *space.Root) bool { return !root.Embedded() && !root.Bundled() })
+	entries, err := r.Own(ctx, item.Knowledge, func(root *space.Root) bool {
+		return !root.Embedded() && !root.Bundled()
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -44,7 +46,8 @@ func (r *Resolver) Always(ctx context.Context) ([]item.Ref, error) {
 			return nil, err
 		}
 		r.Complete(it)
-		if applies.Of(it.Meta.Fields) == applies.Always || len(it.Meta.Fields) == 0 && bytes.Contains(b, []byte("apply: always")) {
+		if applies.Of(it.Meta.Fields) == applies.Always ||
+			len(it.Meta.Fields) == 0 && bytes.Contains(b, []byte("apply: always")) {
 			out = append(out, e.Ref)
 		}
 	}

@@ -45,7 +45,11 @@ func (it *Item) OfOriginal() *diag.Finding {
 }
 
 func extractorRef(k item.Kind) item.Ref {
-	return item.Ref{Kind: item.Tool, ID: path.Join(ExtractorFolder, string(k), string(k)+extractorSuffix)}
+	return item.Ref{Kind: item.Tool, ID: path.Join(
+		ExtractorFolder,
+		string(k),
+		string(k)+extractorSuffix,
+	)}
 }
 
 // readers are the extractors and the parsers that were read, each once.
@@ -64,7 +68,11 @@ type readers struct {
 
 // sharedReaders returns the readers of another Resolver, nil if r could read other ones.
 func (r *Resolver) sharedReaders(o *Resolver) *readers {
-	if o == nil || !o.p.Lenient || !r.p.Lenient || o.p.Trust != r.p.Trust || !slices.Equal(o.roots, r.roots) {
+	if o == nil ||
+		!o.p.Lenient ||
+		!r.p.Lenient ||
+		o.p.Trust != r.p.Trust ||
+		!slices.Equal(o.roots, r.roots) {
 		return nil
 	}
 	return o.readers
@@ -90,7 +98,9 @@ func (r *Resolver) Extractor(ctx context.Context, k item.Kind) (*extract.Extract
 	}
 	r.readers.mu.Unlock()
 	// Without the lock: a run loads the extractors of two kinds at the same time.
-	e.once.Do(func() { e.ext, e.err = r.loadExtractor(ctx, k) })
+	e.once.Do(func() {
+		e.ext, e.err = r.loadExtractor(ctx, k)
+	})
 	return e.ext, e.err
 }
 
@@ -104,7 +114,9 @@ func (r *Resolver) loadExtractor(ctx context.Context, k item.Kind) (*extract.Ext
 		if diag.Failed(fs) {
 			return fs
 		}
-		ext, fs = extract.Parse(doc, func(id string) (string, error) { return r.codec(ctx, id) })
+		ext, fs = extract.Parse(doc, func(id string) (string, error) {
+			return r.codec(ctx, id)
+		})
 		ext.Source = it.Digest
 		// First, because it explains the findings that follow.
 		return append(kindFinding(ref, ext, k), fs...)
@@ -112,13 +124,19 @@ func (r *Resolver) loadExtractor(ctx context.Context, k item.Kind) (*extract.Ext
 	if err == nil {
 		return ext, nil
 	}
-	if b := extract.Boot().Kind(k); b != nil && r.p.Lenient {
+	b := extract.Boot().Kind(k)
+	if b != nil && r.p.Lenient {
 		r.note("", "kind %s is read by the built-in minimum: %s", k, err)
 		return b, nil
 	}
-	if e := diag.Typed(err); extract.Boot().Kind(k) == nil && e.Code == diag.ToolNotFound && e.Details["ref"] == ref.String() {
+	e := diag.Typed(err)
+	if extract.Boot().Kind(k) == nil &&
+		e.Code == diag.ToolNotFound &&
+		e.Details["ref"] == ref.String() {
 		return nil, diag.New(diag.ToolNotFound, "reading the kind %q: no space has the extractor %s, which a kind needs", k, ref).
-			WithReason("kinds").WithDetail("kinds", bootKinds()).WithDetail("ref", ref.String())
+			WithReason("kinds").
+			WithDetail("kinds", bootKinds()).
+			WithDetail("ref", ref.String())
 	}
 	return nil, err
 }
@@ -136,7 +154,15 @@ func kindFinding(ref item.Ref, ext *extract.Extractor, k item.Kind) []diag.Findi
 	if ext.Kind == k {
 		return nil
 	}
-	return []diag.Finding{diag.Errorf(diag.ConfigError, 1, 1, "an extractor at %s must declare kind %s, not %s", ref.ID, k, ext.Kind)}
+	return []diag.Finding{diag.Errorf(
+		diag.ConfigError,
+		1,
+		1,
+		"an extractor at %s must declare kind %s, not %s",
+		ref.ID,
+		k,
+		ext.Kind,
+	)}
 }
 
 // codecOf returns the codec that a parser item names.
@@ -146,7 +172,14 @@ func codecOf(doc *tree.Doc) (string, []diag.Finding) {
 		return codec, nil
 	}
 	p := doc.At("codec")
-	return codec, []diag.Finding{diag.Errorf(diag.ConfigError, max(p.Line, 1), p.Column, "codec %q is not one of %s", codec, strings.Join(extract.Codecs(), ", "))}
+	return codec, []diag.Finding{diag.Errorf(
+		diag.ConfigError,
+		max(p.Line, 1),
+		p.Column,
+		"codec %q is not one of %s",
+		codec,
+		strings.Join(extract.Codecs(), ", "),
+	)}
 }
 
 // bootValues returns the values of a boot file. load has parsed a YAML file; any
@@ -173,7 +206,9 @@ func (r *Resolver) codec(ctx context.Context, id string) (string, error) {
 		r.readers.parsers[id] = e
 	}
 	r.readers.mu.Unlock()
-	e.once.Do(func() { e.codec, e.err = r.loadParser(ctx, id) })
+	e.once.Do(func() {
+		e.codec, e.err = r.loadParser(ctx, id)
+	})
 	return e.codec, e.err
 }
 
@@ -196,7 +231,11 @@ func (r *Resolver) loadParser(ctx context.Context, id string) (codec string, err
 
 // bootEach reads a tool in the boot format and passes it to use. A lenient
 // Resolver continues with the next root after an error.
-func (r *Resolver) bootEach(ctx context.Context, ref item.Ref, use func(*Item) []diag.Finding) error {
+func (r *Resolver) bootEach(
+	ctx context.Context,
+	ref item.Ref,
+	use func(*Item) []diag.Finding,
+) error {
 	ext := extract.Boot().Kind(item.Tool)
 	roots := r.roots
 	var first error
@@ -222,7 +261,14 @@ func (r *Resolver) bootEach(ctx context.Context, ref item.Ref, use func(*Item) [
 	}
 }
 
-func (r *Resolver) bootOne(ctx context.Context, ext *extract.Extractor, ref item.Ref, root *space.Root, rel string, use func(*Item) []diag.Finding) error {
+func (r *Resolver) bootOne(
+	ctx context.Context,
+	ext *extract.Extractor,
+	ref item.Ref,
+	root *space.Root,
+	rel string,
+	use func(*Item) []diag.Finding,
+) error {
 	it, err := r.load(ctx, root, rel, extract.Match{Extractor: ext, Type: typeOf(ext, rel), Ref: ref})
 	if err != nil {
 		return err
@@ -262,7 +308,10 @@ func (r *Resolver) discoverKinds() ([]item.Kind, error) {
 		err := root.Walk(path.Join("tools", ExtractorFolder), func(e space.Entry) error {
 			p, _ := boot.Classify(e.Rel)
 			k := item.Kind(strings.TrimSuffix(p.Ref.Name(), extractorSuffix))
-			if item.CheckKind(k) == nil && p.Ref == extractorRef(k) && supplies(root, p.Ref) && !slices.Contains(kinds, k) {
+			if item.CheckKind(k) == nil &&
+				p.Ref == extractorRef(k) &&
+				supplies(root, p.Ref) &&
+				!slices.Contains(kinds, k) {
 				kinds = append(kinds, k)
 			}
 			return nil

@@ -52,9 +52,20 @@ func (r *Resolver) Config(ctx context.Context, id string) (*Settings, error) {
 }
 
 // configLayers returns the layers of ref, each after what it extends.
-func (r *Resolver) configLayers(ctx context.Context, s *Settings, ref item.Ref, within []item.Ref) ([]layered.Layer, error) {
+func (r *Resolver) configLayers(
+	ctx context.Context,
+	s *Settings,
+	ref item.Ref,
+	within []item.Ref,
+) ([]layered.Layer, error) {
 	if slices.Contains(within, ref) {
-		return nil, diag.New(diag.CircularDependency, "merging %s: extends leads from %s back to %s", s.Ref, within[len(within)-1], ref)
+		return nil, diag.New(
+			diag.CircularDependency,
+			"merging %s: extends leads from %s back to %s",
+			s.Ref,
+			within[len(within)-1],
+			ref,
+		)
 	}
 	if len(within) >= MaxExtends {
 		return nil, diag.New(diag.ChainTooDeep, "merging %s: extends is more than %d deep", s.Ref, MaxExtends)
@@ -110,7 +121,12 @@ func (r *Resolver) layerFiles(ext *extract.Extractor, ref item.Ref) ([]file, err
 		for i+n < len(r.roots) && layersOfOne(r.roots[i], r.roots[i+n]) {
 			n++
 		}
-		at, err := r.among(ext.Paths(ref.ID), ref, r.roots[i:i+n], false)
+		at, err := r.among(
+			ext.Paths(ref.ID),
+			ref,
+			r.roots[i:i+n],
+			false,
+		)
 		if err == nil && at.root != nil {
 			err = unlocked(ext.Paths(ref.ID), ref, at, r.roots[i+n:])
 		}

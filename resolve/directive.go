@@ -43,7 +43,11 @@ func (r *Resolver) declared(ctx context.Context, it *Item) (*directive.Directive
 }
 
 // expand is declared for the own typed metadata of a directive, which it changes.
-func (r *Resolver) expand(ctx context.Context, it *Item, d *directive.Directive) (*directive.Directive, error) {
+func (r *Resolver) expand(
+	ctx context.Context,
+	it *Item,
+	d *directive.Directive,
+) (*directive.Directive, error) {
 	if len(d.Permissions.Aliases) == 0 {
 		return d, nil
 	}
@@ -55,7 +59,8 @@ func (r *Resolver) expand(ctx context.Context, it *Item, d *directive.Directive)
 	d.Permissions = p
 	if len(unknown) > 0 {
 		err := diag.New(diag.ValidationFailed, "reading %s: config:%s has no alias %q", it.Ref, CapabilityAliases, unknown[0])
-		if near := suggest.Nearest(unknown[0], slices.Sorted(maps.Keys(aliases))); near != "" {
+		near := suggest.Nearest(unknown[0], slices.Sorted(maps.Keys(aliases)))
+		if near != "" {
 			err.WithReason("nearest").WithDetail("nearest", near)
 		}
 		return d, err
@@ -67,7 +72,11 @@ func (r *Resolver) expand(ctx context.Context, it *Item, d *directive.Directive)
 // led here.
 // Permissions are the child's, each within the permissions of the base. A child that asks for more is
 // refused by sign, verify and at use.
-func (r *Resolver) inherit(ctx context.Context, it *Item, within []item.Ref) (*directive.Directive, []*Item, error) {
+func (r *Resolver) inherit(
+	ctx context.Context,
+	it *Item,
+	within []item.Ref,
+) (*directive.Directive, []*Item, error) {
 	d, err := r.declared(ctx, it)
 	if err != nil || d.Extends.IsZero() {
 		return d, nil, err
@@ -75,7 +84,12 @@ func (r *Resolver) inherit(ctx context.Context, it *Item, within []item.Ref) (*d
 	if err := extendsLimit(within, d.Extends); err != nil {
 		return nil, nil, err
 	}
-	base, err := r.find(ctx, d.Extends, r.p.Spaces.From(it.Root), diag.ItemNotFound)
+	base, err := r.find(
+		ctx,
+		d.Extends,
+		r.p.Spaces.From(it.Root),
+		diag.ItemNotFound,
+	)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -83,9 +97,18 @@ func (r *Resolver) inherit(ctx context.Context, it *Item, within []item.Ref) (*d
 	if err != nil {
 		return nil, nil, err
 	}
-	if missing := directive.Uncovered(inherited.Permissions, d.Permissions); len(missing) > 0 {
-		return nil, nil, diag.New(diag.PermissionDenied, "reading %s: it asks for %s, which %s does not permit", it.Ref, missing[0], base.Ref).
-			WithReason("extends_caps").WithDetail("missing", string(missing[0])).WithDetail("base", base.Ref.String())
+	missing := directive.Uncovered(inherited.Permissions, d.Permissions)
+	if len(missing) > 0 {
+		return nil, nil, diag.New(
+			diag.PermissionDenied,
+			"reading %s: it asks for %s, which %s does not permit",
+			it.Ref,
+			missing[0],
+			base.Ref,
+		).
+			WithReason("extends_caps").
+			WithDetail("missing", string(missing[0])).
+			WithDetail("base", base.Ref.String())
 	}
 	return directive.Merge(inherited, d), append([]*Item{base}, more...), nil
 }
@@ -94,7 +117,13 @@ func (r *Resolver) inherit(ctx context.Context, it *Item, within []item.Ref) (*d
 func extendsLimit(within []item.Ref, base item.Ref) *diag.Error {
 	switch {
 	case slices.Contains(within, base):
-		return diag.New(diag.CircularDependency, "reading %s: extends leads from %s back to %s", within[0], within[len(within)-1], base)
+		return diag.New(
+			diag.CircularDependency,
+			"reading %s: extends leads from %s back to %s",
+			within[0],
+			within[len(within)-1],
+			base,
+		)
 	case len(within) > MaxExtends:
 		return diag.New(diag.ChainTooDeep, "reading %s: extends is more than %d deep", within[0], MaxExtends)
 	}
@@ -105,7 +134,8 @@ func extendsLimit(within []item.Ref, base item.Ref) *diag.Error {
 // a base cannot be used: what uses the directive reports that.
 func (r *Resolver) Inputs(ctx context.Context, it *Item) []item.Input {
 	if it.Ref.Kind == item.Directive && it.Meta.Extends != "" {
-		if d, _, err := r.inherit(ctx, it, []item.Ref{it.Ref}); err == nil {
+		d, _, err := r.inherit(ctx, it, []item.Ref{it.Ref})
+		if err == nil {
 			return d.Inputs
 		}
 	}
@@ -125,7 +155,10 @@ func (r *Resolver) aliases(ctx context.Context) (map[string]policy.Set, error) {
 	out := map[string]policy.Set{}
 	for _, layer := range s.Layers { // lowest precedence first
 		own := layer.Root.Space == space.User && !layer.Root.Bundled()
-		root := tree.NewReader(&tree.Doc{Root: layer.Meta.Fields, Pos: layer.Meta.Pos}, diag.ConfigError)
+		root := tree.NewReader(
+			&tree.Doc{Root: layer.Meta.Fields, Pos: layer.Meta.Pos},
+			diag.ConfigError,
+		)
 		list := root.Map("aliases")
 		for _, name := range list.Keys() {
 			if _, taken := out[name]; taken && !own {
@@ -136,7 +169,11 @@ func (r *Resolver) aliases(ctx context.Context) (map[string]policy.Set, error) {
 				out[name] = append(out[name], policy.Cap(c))
 			}
 		}
-		if err := diag.FromFindings("reading "+layer.Ref.String(), diag.WithPath(root.Findings(), layer.Path())); err != nil {
+		err := diag.FromFindings(
+			"reading "+layer.Ref.String(),
+			diag.WithPath(root.Findings(), layer.Path()),
+		)
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -154,7 +191,8 @@ func (r *Resolver) bases(ctx context.Context, it *Item) []diag.Finding {
 	own := it.Directive()
 	expanded := *own
 	d, err := r.expand(ctx, it, &expanded)
-	if e := diag.Typed(err); e != nil && e.Code == diag.ValidationFailed {
+	e := diag.Typed(err)
+	if e != nil && e.Code == diag.ValidationFailed {
 		_, cause, _ := strings.Cut(e.Message, ": ")
 		f := at(it, "permissions", diag.SeverityError, "%s", cause)
 		f.Reason = e.Reason
@@ -176,7 +214,12 @@ func (r *Resolver) checkBases(ctx context.Context, it *Item, d *directive.Direct
 			f.Code = e.Code
 			return &f
 		}
-		base, err := r.inspect(ctx, own.Extends, r.p.Spaces.From(cur.Root), diag.ItemNotFound)
+		base, err := r.inspect(
+			ctx,
+			own.Extends,
+			r.p.Spaces.From(cur.Root),
+			diag.ItemNotFound,
+		)
 		if err != nil {
 			return extendsMissing(it, own.Extends, err)
 		}
@@ -212,7 +255,11 @@ func extendsMissing(it *Item, base item.Ref, err error) *diag.Finding {
 }
 
 // named reports items that context and hooks name and no space has.
-func (r *Resolver) named(ctx context.Context, it *Item, d *directive.Directive) []diag.Finding {
+func (r *Resolver) named(
+	ctx context.Context,
+	it *Item,
+	d *directive.Directive,
+) []diag.Finding {
 	named, err := namedBy(it, d)
 	if err != nil {
 		return nil // among the findings of the item
@@ -226,7 +273,8 @@ func (r *Resolver) named(ctx context.Context, it *Item, d *directive.Directive) 
 		if space.Reserved(n.ref) {
 			severity = diag.SeverityWarning // an item that a later version of rye has
 		}
-		out = append(out, at(it, n.what, severity, "%s names %s, which no space has", n.what, n.ref).WithReason("used_missing", "ref", n.ref.String()))
+		out = append(out, at(it, n.what, severity, "%s names %s, which no space has", n.what, n.ref).
+			WithReason("used_missing", "ref", n.ref.String()))
 	}
 	return out
 }
@@ -234,7 +282,13 @@ func (r *Resolver) named(ctx context.Context, it *Item, d *directive.Directive) 
 // at returns a finding at a key of an item.
 func at(it *Item, key string, s diag.Severity, format string, args ...any) diag.Finding {
 	pos := (&tree.Doc{Pos: it.Meta.Pos}).At(key)
-	f := diag.Errorf(diag.ValidationFailed, max(pos.Line, 1), pos.Column, format, args...)
+	f := diag.Errorf(
+		diag.ValidationFailed,
+		max(pos.Line, 1),
+		pos.Column,
+		format,
+		args...,
+	)
 	f.Severity = s
 	return f
 }

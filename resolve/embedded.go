@@ -33,14 +33,20 @@ type judgedAt struct {
 const judgedFor = time.Second
 
 // get returns a copy of an item that was judged just before, or nil.
-func (e *embedded) get(root *space.Root, rel string, p extract.Match, now time.Time) *Item {
+func (e *embedded) get(
+	root *space.Root,
+	rel string,
+	p extract.Match,
+	now time.Time,
+) *Item {
 	if e == nil || !root.Embedded() {
 		return nil
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	j, ok := e.m[source{root, rel, p.Extractor}]
-	if age := now.Sub(j.at); !ok || age < 0 || age >= judgedFor || j.it.Ref != p.Ref {
+	age := now.Sub(j.at)
+	if !ok || age < 0 || age >= judgedFor || j.it.Ref != p.Ref {
 		return nil
 	}
 	e.hits++

@@ -8,7 +8,11 @@ type kept struct{ m sync.Map }
 // Derive returns the value that derive makes of the metadata of the item. Items that have their
 // metadata in common, because their content is the same, have the value in common too,
 // which no caller may change. An error is not kept: it names the file.
-func Derive[T any](it *Item, key any, derive func() (T, error)) (T, error) {
+func Derive[T any](
+	it *Item,
+	key any,
+	derive func() (T, error),
+) (T, error) {
 	if it.kept != nil {
 		if v, ok := it.kept.m.Load(key); ok {
 			return v.(T), nil

@@ -24,7 +24,11 @@ type file struct {
 // is an error when the search reaches it: it could contain the ref.
 //
 // The first root is searched alone: a bundle comes before the bundles it needs.
-func (r *Resolver) locate(ext *extract.Extractor, ref item.Ref, roots []*space.Root) (*space.Root, string, error) {
+func (r *Resolver) locate(
+	ext *extract.Extractor,
+	ref item.Ref,
+	roots []*space.Root,
+) (*space.Root, string, error) {
 	paths := ext.Paths(ref.ID)
 	wide := len(roots) > 0 && roots[0].Bundled() // a bundle sees all items of the bundles it needs
 	for i := 0; i < len(roots); {
@@ -50,10 +54,17 @@ func layersOfOne(a, b *space.Root) bool {
 
 // among returns the file of the ref in roots of one rank, the zero file without
 // one. wide includes items that bundles do not offer to the space.
-func (r *Resolver) among(paths []string, ref item.Ref, roots []*space.Root, wide bool) (file, error) {
+func (r *Resolver) among(
+	paths []string,
+	ref item.Ref,
+	roots []*space.Root,
+	wide bool,
+) (file, error) {
 	var found []file
 	for _, root := range roots {
-		if !supplies(root, ref) || !wide && !root.Offers(ref) || IsReader(ref) && root.Pending(ref) {
+		if !supplies(root, ref) ||
+			!wide && !root.Offers(ref) ||
+			IsReader(ref) && root.Pending(ref) {
 			continue // with readers of the project a stale lock could not be written again
 		}
 		if err := root.Ready(); err != nil {
@@ -71,7 +82,10 @@ func (r *Resolver) among(paths []string, ref item.Ref, roots []*space.Root, wide
 		}
 	}
 	if len(found) > 1 {
-		if preferred := slices.DeleteFunc(slices.Clone(found), func(p file) bool { return !p.root.Offers(ref) }); len(preferred) == 1 {
+		preferred := slices.DeleteFunc(slices.Clone(found), func(p file) bool {
+			return !p.root.Offers(ref)
+		})
+		if len(preferred) == 1 {
 			found = preferred
 		}
 	}
@@ -99,7 +113,9 @@ func unlocked(paths []string, ref item.Ref, at file, further []*space.Root) erro
 		return nil
 	}
 	return diag.New(diag.LockStale, "finding %s: prefer of rye.yaml names the bundle %s for it, and rye.lock was written for other settings", ref, at.root.Label()).
-		WithReason("prefer").WithDetail("ref", ref.String()).WithDetail("bundle", at.root.Layer)
+		WithReason("prefer").
+		WithDetail("ref", ref.String()).
+		WithDetail("bundle", at.root.Layer)
 }
 
 func ambiguous(ref item.Ref, found []file) *diag.Error {
@@ -108,7 +124,9 @@ func ambiguous(ref item.Ref, found []file) *diag.Error {
 		names[i] = p.root.Label()
 	}
 	return diag.New(diag.AmbiguousItem, "finding %s: the bundles %s have the same id", ref, strings.Join(names, " and ")).
-		WithReason("prefer").WithDetail("ref", ref.String()).WithDetail("bundle", found[0].root.Layer)
+		WithReason("prefer").
+		WithDetail("ref", ref.String()).
+		WithDetail("bundle", found[0].root.Layer)
 }
 
 // inRoot returns the path of the ref in a root, "" without one.
@@ -116,7 +134,9 @@ func inRoot(paths []string, ref item.Ref, root *space.Root) (string, error) {
 	if !root.Embedded() && !root.Exists(path.Dir(paths[0])) {
 		return "", nil // one check of the directory instead of one for each file
 	}
-	found := slices.DeleteFunc(slices.Clone(paths), func(rel string) bool { return !root.Exists(rel) })
+	found := slices.DeleteFunc(slices.Clone(paths), func(rel string) bool {
+		return !root.Exists(rel)
+	})
 	switch len(found) {
 	case 0:
 		return "", nil
@@ -143,13 +163,17 @@ func (r *Resolver) Collisions(ctx context.Context) ([]diag.Finding, error) {
 			if defined[e.Ref] == nil {
 				defined[e.Ref] = map[space.Name][]file{}
 			}
-			defined[e.Ref][e.Root.Space] = append(defined[e.Ref][e.Root.Space], file{e.Root, e.Rel})
+			defined[e.Ref][e.Root.Space] = append(
+				defined[e.Ref][e.Root.Space],
+				file{e.Root, e.Rel},
+			)
 		}
 		for ref, spaces := range defined {
 			for _, files := range spaces {
 				if len(files) > 1 && files[0].root != files[len(files)-1].root {
 					err := ambiguous(ref, files)
-					out = append(out, diag.Errorf(err.Code, 0, 0, "%s", err).WithReason(err.Reason, "ref", ref, "bundle", files[0].root.Layer))
+					out = append(out, diag.Errorf(err.Code, 0, 0, "%s", err).
+						WithReason(err.Reason, "ref", ref, "bundle", files[0].root.Layer))
 				}
 			}
 		}

@@ -29,7 +29,22 @@ func (r *Resolver) LintFor(ctx context.Context, it *Item, signer sign.Fingerprin
 		return nil
 	}
 	fs := it.Templates()
-	more := slices.Concat(it.schemas(), r.sandbox(ctx, it), it.risk(), it.unenforced(), it.parallel(), it.nested(), it.script(), it.applies(), r.bases(ctx, it), r.extends(ctx, it), r.settings(ctx, it), r.hookRules(ctx, it), r.permits(ctx, it, signer), r.reader(ctx, it))
+	more := slices.Concat(
+		it.schemas(),
+		r.sandbox(ctx, it),
+		it.risk(),
+		it.unenforced(),
+		it.parallel(),
+		it.nested(),
+		it.script(),
+		it.applies(),
+		r.bases(ctx, it),
+		r.extends(ctx, it),
+		r.settings(ctx, it),
+		r.hookRules(ctx, it),
+		r.permits(ctx, it, signer),
+		r.reader(ctx, it),
+	)
 	if r.p.Check != nil && !it.Support() {
 		more = append(more, r.p.Check(ctx, r, it)...)
 	}
@@ -48,7 +63,10 @@ func (it *Item) Templates() []diag.Finding {
 	if it.Ref.Kind != item.Tool || it.Support() {
 		return nil
 	}
-	l := templateLint{it: it, r: tree.NewReader(&tree.Doc{Root: it.Meta.Fields, Pos: it.Meta.Pos}, diag.ConfigError)}
+	l := templateLint{it: it, r: tree.NewReader(
+		&tree.Doc{Root: it.Meta.Fields, Pos: it.Meta.Pos},
+		diag.ConfigError,
+	)}
 	env := l.r.Map("env_config")
 	l.texts(env, "env", tmpl.LintEnv)
 	if it.RunsCommand() {
@@ -78,7 +96,11 @@ type templateLint struct {
 	out []diag.Finding
 }
 
-func (l *templateLint) texts(r *tree.Reader, key string, lint func(string) []diag.Finding) {
+func (l *templateLint) texts(
+	r *tree.Reader,
+	key string,
+	lint func(string) []diag.Finding,
+) {
 	m := r.TextMap(key)
 	for _, name := range slices.Sorted(maps.Keys(m)) {
 		l.add(r, key, lint(m[name]))

@@ -68,14 +68,23 @@ func (it *Item) unenforced() []diag.Finding {
 			continue
 		}
 		pos := (&tree.Doc{Pos: it.Meta.Pos}).At(u.key)
-		out = append(out, diag.Warnf(diag.ValidationFailed, max(pos.Line, 1), pos.Column, "this version of rye does not enforce %s: %s", u.key, u.instead))
+		out = append(out, diag.Warnf(
+			diag.ValidationFailed,
+			max(pos.Line, 1),
+			pos.Column,
+			"this version of rye does not enforce %s: %s",
+			u.key,
+			u.instead,
+		))
 	}
 	return out
 }
 
 // script checks the block # /// script of a Python tool.
 func (it *Item) script() []diag.Finding {
-	if it.Ref.Kind != item.Tool || it.Support() || it.Type.Codec != extract.CodecPython {
+	if it.Ref.Kind != item.Tool ||
+		it.Support() ||
+		it.Type.Codec != extract.CodecPython {
 		return nil
 	}
 	_, found := pep723.Parse(it.Bytes)
@@ -94,7 +103,13 @@ func (r *Resolver) extends(ctx context.Context, it *Item) []diag.Finding {
 		return nil
 	}
 	// The item may be in a bundle that is not installed yet.
-	return []diag.Finding{diag.Warnf(diag.ValidationFailed, max(pos.Line, 1), pos.Column, "extends %q: no item of this name exists", base)}
+	return []diag.Finding{diag.Warnf(
+		diag.ValidationFailed,
+		max(pos.Line, 1),
+		pos.Column,
+		"extends %q: no item of this name exists",
+		base,
+	)}
 }
 
 // settings checks the keys of a configuration against the schema of the farthest layer
@@ -114,7 +129,9 @@ func (r *Resolver) settings(ctx context.Context, it *Item) []diag.Finding {
 	own := map[string]any{}
 	for key, v := range it.Meta.Fields {
 		// null removes the value of a farther layer
-		if v != nil && !slices.Contains(commonKeys(), key) && !strings.HasPrefix(key, "x-") {
+		if v != nil &&
+			!slices.Contains(commonKeys(), key) &&
+			!strings.HasPrefix(key, "x-") {
 			own[key] = v
 		}
 	}
@@ -122,10 +139,18 @@ func (r *Resolver) settings(ctx context.Context, it *Item) []diag.Finding {
 	var out []diag.Finding
 	for _, v := range s.Validate(own) {
 		pos := positions.At(v.At)
-		f := diag.Errorf(diag.ValidationFailed, max(pos.Line, 1), pos.Column, "%s: %s", strings.TrimPrefix(v.Path, "$."), v.Message)
+		f := diag.Errorf(
+			diag.ValidationFailed,
+			max(pos.Line, 1),
+			pos.Column,
+			"%s: %s",
+			strings.TrimPrefix(v.Path, "$."),
+			v.Message,
+		)
 		if _, top := own[v.At]; top && v.Keyword == "additionalProperties" {
 			f.Message = "unknown key " + strconv.Quote(v.At)
-			if near := suggest.Nearest(v.At, s.Properties()); near != "" {
+			near := suggest.Nearest(v.At, s.Properties())
+			if near != "" {
 				f = f.WithReason("nearest", "nearest", near)
 			}
 		}
@@ -149,7 +174,8 @@ func (r *Resolver) settingsSchema(ctx context.Context, it *Item) map[string]any 
 		if err != nil || layer.Usable() != nil {
 			continue
 		}
-		if doc, ok := layer.Meta.Fields[schemaKey].(map[string]any); ok {
+		doc, ok := layer.Meta.Fields[schemaKey].(map[string]any)
+		if ok {
 			return doc
 		}
 	}

@@ -42,12 +42,21 @@ func (r *Resolver) hookRules(ctx context.Context, it *Item) []diag.Finding {
 	if rules == nil {
 		return found
 	}
-	return slices.Concat(found, rules.Check(list, doc), r.hookValues(ctx, rules, list, doc))
+	return slices.Concat(
+		found,
+		rules.Check(list, doc),
+		r.hookValues(ctx, rules, list, doc),
+	)
 }
 
 // hookValues returns findings about values in the parameters of actions that a shell would
 // read as a part of a program. A hook with one fails when it runs.
-func (r *Resolver) hookValues(ctx context.Context, rules *hooks.Rules, list []hooks.Hook, doc *tree.Doc) (out []diag.Finding) {
+func (r *Resolver) hookValues(
+	ctx context.Context,
+	rules *hooks.Rules,
+	list []hooks.Hook,
+	doc *tree.Doc,
+) (out []diag.Finding) {
 	schema := func(ref item.Ref) any {
 		it, err := r.Inspect(ctx, ref)
 		if err != nil {
@@ -62,18 +71,38 @@ func (r *Resolver) hookValues(ctx context.Context, rules *hooks.Rules, list []ho
 	for _, h := range list {
 		ref, err := item.ParseRef(h.Action.ID, h.Action.Kind)
 		params, problems := interpolate.Compile(h.Action.Params)
-		if err != nil || ref.Kind != item.Tool || h.Action.Primary != policy.Execute || len(problems) > 0 {
+		if err != nil ||
+			ref.Kind != item.Tool ||
+			h.Action.Primary != policy.Execute ||
+			len(problems) > 0 {
 			continue
 		}
 		called := policy.CallSchema(ref, schema(ref), params, policy.ConstantText, schema)
 		for _, b := range policy.BracedNames(called, params, func(name string) bool { return eventReads(rules, h.Event, name) }) {
 			pos := doc.At(h.At + ".params." + b.At)
-			f := diag.Warnf(diag.ValidationFailed, pos.Line, pos.Column, "%s.params.%s: {%s} is not a template and stays as it is; the value is ${%s}", h.Name, b.At, b.Name, b.Name)
+			f := diag.Warnf(
+				diag.ValidationFailed,
+				pos.Line,
+				pos.Column,
+				"%s.params.%s: {%s} is not a template and stays as it is; the value is ${%s}",
+				h.Name,
+				b.At,
+				b.Name,
+				b.Name,
+			)
 			out = append(out, f.WithReason("braced_name"))
 		}
 		for _, u := range risk.ShellUses(called, params, nil) {
 			pos := doc.At(h.At + ".params." + u.At)
-			f := diag.Errorf(diag.ValidationFailed, pos.Line, pos.Column, "%s.params.%s: %s would become a part of the program that the shell reads", h.Name, u.At, u)
+			f := diag.Errorf(
+				diag.ValidationFailed,
+				pos.Line,
+				pos.Column,
+				"%s.params.%s: %s would become a part of the program that the shell reads",
+				h.Name,
+				u.At,
+				u,
+			)
 			f = f.WithReason(u.Reason())
 			f.Facts = u.Facts()
 			out = append(out, f)
@@ -85,7 +114,10 @@ func (r *Resolver) hookValues(ctx context.Context, rules *hooks.Rules, list []ho
 // eventReads reports whether hooks of an event read a value, or one below it.
 func eventReads(rules *hooks.Rules, event, name string) bool {
 	e, ok := rules.Event(event)
-	return ok && slices.ContainsFunc(e.Paths, func(p string) bool { return p == name || strings.HasPrefix(name, p+".") })
+	return ok &&
+		slices.ContainsFunc(e.Paths, func(p string) bool {
+			return p == name || strings.HasPrefix(name, p+".")
+		})
 }
 
 // HookRules returns the events of hooks that config:agent/events declares, nil without one.

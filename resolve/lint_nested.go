@@ -26,11 +26,15 @@ func (it *Item) nested() []diag.Finding {
 	if it.Ref.Kind != item.Tool || it.Support() {
 		return nil
 	}
-	r := tree.NewReader(&tree.Doc{Root: it.Meta.Fields, Pos: it.Meta.Pos}, diag.ValidationFailed)
+	r := tree.NewReader(
+		&tree.Doc{Root: it.Meta.Fields, Pos: it.Meta.Pos},
+		diag.ValidationFailed,
+	)
 	for _, n := range nested {
 		m := r
 		for _, key := range n.path {
-			if _, ok := m.Value(key).(map[string]any); !ok {
+			_, ok := m.Value(key).(map[string]any)
+			if !ok {
 				m = nil
 				break
 			}

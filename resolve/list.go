@@ -34,7 +34,11 @@ func (r *Resolver) All(ctx context.Context, k item.Kind) ([]Entry, error) {
 
 // Own lists the items of a kind in the spaces that own selects, as All does. Files of
 // spaces behind them shadow nothing in these, so they are not listed.
-func (r *Resolver) Own(ctx context.Context, k item.Kind, own func(*space.Root) bool) ([]Entry, error) {
+func (r *Resolver) Own(
+	ctx context.Context,
+	k item.Kind,
+	own func(*space.Root) bool,
+) ([]Entry, error) {
 	ext, err := r.Extractor(ctx, k)
 	if err != nil {
 		return nil, err
@@ -43,7 +47,10 @@ func (r *Resolver) Own(ctx context.Context, k item.Kind, own func(*space.Root) b
 	for n > 0 && !own(r.roots[n-1]) {
 		n--
 	}
-	return slices.DeleteFunc(r.entries(ext, r.roots[:n]), func(e Entry) bool { return !own(e.Root) }), nil
+	return slices.DeleteFunc(
+		r.entries(ext, r.roots[:n]),
+		func(e Entry) bool { return !own(e.Root) },
+	), nil
 }
 
 func (r *Resolver) entries(ext *extract.Extractor, roots []*space.Root) []Entry {
@@ -66,7 +73,8 @@ func (r *Resolver) entries(ext *extract.Extractor, roots []*space.Root) []Entry 
 				signed[of] = true
 				return nil
 			}
-			if p, ok := ext.Classify(e.Rel); ok && !p.Ref.IsZero() && root.Offers(p.Ref) {
+			p, ok := ext.Classify(e.Rel)
+			if ok && !p.Ref.IsZero() && root.Offers(p.Ref) {
 				out = append(out, Entry{
 					Ref:    p.Ref,
 					Root:   root,
@@ -83,7 +91,9 @@ func (r *Resolver) entries(ext *extract.Extractor, roots []*space.Root) []Entry 
 			out[first+i].Alone = root.OnDisk() && !signed[out[first+i].Rel]
 		}
 	}
-	slices.SortStableFunc(out, func(a, b Entry) int { return cmp.Compare(a.Ref.ID, b.Ref.ID) })
+	slices.SortStableFunc(out, func(a, b Entry) int {
+		return cmp.Compare(a.Ref.ID, b.Ref.ID)
+	})
 	return out
 }
 
@@ -163,7 +173,12 @@ func (r *Resolver) Ref(ctx context.Context, word string) (item.Ref, error) {
 		}
 		return item.Ref{}, r.unknown(ctx, word, table)
 	}
-	return item.Ref{}, diag.New(diag.AmbiguousItem, "finding %q: it can be %s", word, strings.Join(found, " or ")).
+	return item.Ref{}, diag.New(
+		diag.AmbiguousItem,
+		"finding %q: it can be %s",
+		word,
+		strings.Join(found, " or "),
+	).
 		WithReason("kind").WithDetail("ref", found[0])
 }
 
@@ -173,7 +188,13 @@ const maxNamed = 5
 // unknown returns the error about an id that no kind has. It lists the items of all kinds whose ids
 // end with it.
 func (r *Resolver) unknown(ctx context.Context, word string, table *extract.Table) error {
-	err := r.missing(ctx, item.Ref{Kind: item.Tool, ID: word}, table.Kind(item.Tool), r.roots, diag.ItemNotFound)
+	err := r.missing(
+		ctx,
+		item.Ref{Kind: item.Tool, ID: word},
+		table.Kind(item.Tool),
+		r.roots,
+		diag.ItemNotFound,
+	)
 	e := diag.Typed(err)
 	if e.Code != diag.ItemNotFound || e.Reason == "reserved" {
 		return err
@@ -194,7 +215,8 @@ func (r *Resolver) unknown(ctx context.Context, word string, table *extract.Tabl
 		}
 	}
 	if len(named) == 0 {
-		if near := suggest.Nearest(word, typed); near != "" && e.Reason == "" {
+		near := suggest.Nearest(word, typed)
+		if near != "" && e.Reason == "" {
 			return e.WithReason("nearest").WithDetail("nearest", of[near])
 		}
 		return err
@@ -204,5 +226,7 @@ func (r *Resolver) unknown(ctx context.Context, word string, table *extract.Tabl
 		text += fmt.Sprintf(" and %d more", more)
 	}
 	return diag.New(diag.ItemNotFound, "finding %q: no item has this id; items with this name: %s", word, text).
-		WithReason("named").WithDetail("ref", named[0]).WithDetail("refs", named)
+		WithReason("named").
+		WithDetail("ref", named[0]).
+		WithDetail("refs", named)
 }

@@ -21,7 +21,11 @@ import (
 // File reads and verifies the file at rel below root and extracts its metadata.
 // It may be an item, a support file, or a file that no extractor reads. The last
 // has a zero Ref and the verdict of the bundle manifest that lists it.
-func (r *Resolver) File(ctx context.Context, root *space.Root, rel string) (*Item, error) {
+func (r *Resolver) File(
+	ctx context.Context,
+	root *space.Root,
+	rel string,
+) (*Item, error) {
 	table, err := r.Readable(ctx)
 	if err != nil {
 		return nil, err
@@ -54,12 +58,18 @@ func (r *Resolver) asset(root *space.Root, rel string) (*Item, error) {
 
 // load reads a file once. The verdict is on these bytes, and every later step
 // uses them: a file that changes meanwhile cannot get the verdict of another.
-func (r *Resolver) load(ctx context.Context, root *space.Root, rel string, p extract.Match) (*Item, error) {
+func (r *Resolver) load(
+	ctx context.Context,
+	root *space.Root,
+	rel string,
+	p extract.Match,
+) (*Item, error) {
 	now := r.p.Trust.Now()
-	if it := r.embedded.get(root, rel, p, now); it != nil {
+	it := r.embedded.get(root, rel, p, now)
+	if it != nil {
 		return it, ctx.Err()
 	}
-	it := &Item{
+	it = &Item{
 		Ref:       p.Ref,
 		Root:      root,
 		Rel:       rel,
@@ -110,7 +120,10 @@ func (r *Resolver) judge(it *Item, b []byte) {
 	if it.Skipped = r.knownPlain(it); !it.Skipped {
 		it.Meta, it.Findings = r.metadata(it)
 	}
-	if it.Support() && r.p.WasTool != nil && it.own() && r.p.WasTool(it.Ref) {
+	if it.Support() &&
+		r.p.WasTool != nil &&
+		it.own() &&
+		r.p.WasTool(it.Ref) {
 		f := diag.Errorf(diag.ValidationFailed, 0, 0, "it was a tool when it was locked, and has no tool_type now")
 		f.Path = it.Path()
 		it.Findings = append(it.Findings, f.WithReason("was_tool"))
@@ -144,7 +157,8 @@ func readError(path string, err error) error {
 	if errors.As(err, &e) && !space.IsMissing(err) {
 		// The message names the file by its path below .ai: replace that path.
 		e2 := *e
-		if _, cause, ok := strings.Cut(e.Message, "\": "); ok && strings.HasPrefix(e.Message, "reading \"") {
+		_, cause, ok := strings.Cut(e.Message, "\": ")
+		if ok && strings.HasPrefix(e.Message, "reading \"") {
 			e2.Message = "reading " + path + ": " + cause
 		}
 		return &e2
@@ -207,7 +221,9 @@ func (r *Resolver) metadata(it *Item) (item.Metadata, []diag.Finding) {
 func validate(it *Item, m *item.Metadata, failed bool) []diag.Finding {
 	fs := it.Extractor.Validate(it.Ref, m)
 	if failed && len(m.Fields) == 0 {
-		fs = slices.DeleteFunc(fs, func(f diag.Finding) bool { return f.Reason == "missing_field" })
+		fs = slices.DeleteFunc(fs, func(f diag.Finding) bool {
+			return f.Reason == "missing_field"
+		})
 	}
 	return fs
 }

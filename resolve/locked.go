@@ -37,9 +37,21 @@ func (r *Resolver) lockedVerdict(it *Item) trust.Verdict {
 	want, listed := locked.digests[it.Rel]
 	switch {
 	case !listed:
-		return differs(it.Verdict, diag.BundleFileExtra, "", it.Digest.Hex(), "the manifest of "+it.Root.Label()+" does not list it")
+		return differs(
+			it.Verdict,
+			diag.BundleFileExtra,
+			"",
+			it.Digest.Hex(),
+			"the manifest of "+it.Root.Label()+" does not list it",
+		)
 	case want != it.Digest:
-		return differs(it.Verdict, diag.HashMismatch, want.Hex(), it.Digest.Hex(), "the content differs from the locked manifest of "+it.Root.Label())
+		return differs(
+			it.Verdict,
+			diag.HashMismatch,
+			want.Hex(),
+			it.Digest.Hex(),
+			"the content differs from the locked manifest of "+it.Root.Label(),
+		)
 	}
 	return it.Verdict
 }
@@ -50,7 +62,8 @@ func (r *Resolver) lockedVerdict(it *Item) trust.Verdict {
 func (r *Resolver) recorded(it *Item) func(sign.Fingerprint) bool {
 	return func(signer sign.Fingerprint) bool {
 		if it.Root.Manifest() != (item.Digest{}) {
-			return r.lockedFiles(it.Root).digests[it.Rel] == it.Digest && it.Root.LockedSigner(signer)
+			return r.lockedFiles(it.Root).digests[it.Rel] == it.Digest &&
+				it.Root.LockedSigner(signer)
 		}
 		return r.p.Locked != nil && r.p.Locked(it.Root, it.Ref, it.Digest)
 	}
@@ -74,7 +87,9 @@ func (r *Resolver) lockedFiles(root *space.Root) *lockedFiles {
 	r.manifestMu.Lock()
 	read, ok := r.locked[root]
 	if !ok {
-		read = sync.OnceValue(func() *lockedFiles { return r.readLocked(root) })
+		read = sync.OnceValue(func() *lockedFiles {
+			return r.readLocked(root)
+		})
 		r.locked[root] = read
 	}
 	r.manifestMu.Unlock()
@@ -119,7 +134,8 @@ func (r *Resolver) parseLocked(m Manifest) *lockedFiles {
 	}
 	// The lock does not replace revocation: a manifest can be revoked after it
 	// was locked.
-	if reason := r.p.Trust.ManifestRevoked(bundle.Subject(m.ID), m.Bytes); reason != "" {
+	reason := r.p.Trust.ManifestRevoked(bundle.Subject(m.ID), m.Bytes)
+	if reason != "" {
 		v := trust.Verdict{}.Refuse(diag.Revoked, reason)
 		return &lockedFiles{refused: &v}
 	}

@@ -52,7 +52,8 @@ func (m Manifest) Files() (files map[string]item.Digest, ok bool) {
 	}
 	files = make(map[string]item.Digest, len(parsed.Files))
 	for _, f := range parsed.Files {
-		if below, ok := strings.CutPrefix(f.Path, space.Dir+"/"); ok {
+		below, ok := strings.CutPrefix(f.Path, space.Dir+"/")
+		if ok {
 			files[below] = f.Digest
 		}
 	}
@@ -67,7 +68,9 @@ func (m Manifest) input(root *space.Root) trust.Input {
 		Path:     root.Display(m.Rel),
 		Bytes:    m.Bytes,
 		Subject:  bundle.Subject(m.ID),
-		Locked:   func(signer sign.Fingerprint) bool { return m.Digest == root.Manifest() && root.LockedSigner(signer) },
+		Locked: func(signer sign.Fingerprint) bool {
+			return m.Digest == root.Manifest() && root.LockedSigner(signer)
+		},
 	})
 }
 
@@ -104,7 +107,8 @@ func (r *Resolver) byManifest(it *Item) trust.Verdict {
 	if strings.HasPrefix(it.Rel, toolFolder) {
 		code := in
 		code.Subject.Kind = string(item.Tool)
-		if verdict := r.p.Trust.Judge(code, l.line); !verdict.OK() {
+		verdict := r.p.Trust.Judge(code, l.line)
+		if !verdict.OK() {
 			return verdict
 		}
 	}

@@ -42,7 +42,12 @@ type judged struct {
 }
 
 // found calls find, unless it was called for the same target.
-func (r *Resolver) found(ctx context.Context, ref item.Ref, roots []*space.Root, find func() (*Item, error)) (*Item, error) {
+func (r *Resolver) found(
+	ctx context.Context,
+	ref item.Ref,
+	roots []*space.Root,
+	find func() (*Item, error),
+) (*Item, error) {
 	o, _ := ctx.Value(onceKey{}).(*once)
 	if o == nil || len(roots) == 0 {
 		return find()
@@ -58,6 +63,8 @@ func (r *Resolver) found(ctx context.Context, ref item.Ref, roots []*space.Root,
 	if j == nil {
 		return find()
 	}
-	j.once.Do(func() { j.it, j.err = find() })
+	j.once.Do(func() {
+		j.it, j.err = find()
+	})
 	return j.it, j.err
 }

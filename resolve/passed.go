@@ -43,7 +43,8 @@ func AtStart(ref item.Ref) bool {
 	if ref.Kind == item.Config {
 		return ref.ID == policy.AllowanceID
 	}
-	return ref.Kind == item.Tool && (strings.HasPrefix(ref.ID, "rye/core/") || strings.HasPrefix(ref.ID, "rye/bash/") || strings.HasPrefix(ref.ID, "rye/file-system/"))
+	return ref.Kind == item.Tool &&
+		(strings.HasPrefix(ref.ID, "rye/core/") || strings.HasPrefix(ref.ID, "rye/bash/") || strings.HasPrefix(ref.ID, "rye/file-system/"))
 }
 
 // passed has the metadata of embedded items as another process of the same program read it,
@@ -57,7 +58,9 @@ func passedKey(it *Item) string {
 
 // isPassed reports whether the metadata of an item can be passed to another process. Only files
 // of the embedded bundle are, which are the same bytes in each process of a program.
-func isPassed(it *Item) bool { return it.Root.Embedded() && it.Type.Codec == extract.CodecYAML }
+func isPassed(it *Item) bool {
+	return it.Root.Embedded() && it.Type.Codec == extract.CodecYAML
+}
 
 // maxPassed bounds what Passed returns.
 const maxPassed = 1 << 20
@@ -75,7 +78,14 @@ func (r *Resolver) Passed(use func(item.Ref) bool) []byte {
 	size := 0
 	for _, j := range r.embedded.m {
 		it := j.it
-		if !isPassed(it) || !use(it.Ref) || r.p.Parsed.has(it) || it.Skipped || len(it.Findings) > 0 || it.Meta.Fallback || len(it.Meta.Body) > 0 || !it.Verdict.OK() {
+		if !isPassed(it) ||
+			!use(it.Ref) ||
+			r.p.Parsed.has(it) ||
+			it.Skipped ||
+			len(it.Findings) > 0 ||
+			it.Meta.Fallback ||
+			len(it.Meta.Body) > 0 ||
+			!it.Verdict.OK() {
 			continue
 		}
 		var keys any

@@ -30,13 +30,20 @@ type Walker struct {
 }
 
 // Walker returns a Walker for one goroutine.
-func (r *Resolver) Walker() *Walker { return &Walker{r: r} }
+func (r *Resolver) Walker() *Walker {
+	return &Walker{r: r}
+}
 
 // Walked is File for a walk that reports findings. It returns the verdict without
 // metadata of an item that Params.Plain knows, as Item.Skipped states: Complete reads
 // them. Such an item is valid until the next call, any other for as long as it is needed.
 // unsigned states that the directory has no detached signature of the file.
-func (w *Walker) Walked(ctx context.Context, root *space.Root, rel string, unsigned bool) (*Item, error) {
+func (w *Walker) Walked(
+	ctx context.Context,
+	root *space.Root,
+	rel string,
+	unsigned bool,
+) (*Item, error) {
 	table, err := w.r.Table(ctx)
 	if err != nil {
 		return nil, err
@@ -58,7 +65,8 @@ func (w *Walker) read(ctx context.Context, of Item, detached bool) (*Item, error
 	it, buf := w.next()
 	*it = of
 	it.walked = w.r.p.Plain != nil
-	if err := w.r.loadInto(ctx, it, buf, detached); err != nil {
+	err := w.r.loadInto(ctx, it, buf, detached)
+	if err != nil {
 		return nil, err
 	}
 	w.last = it
@@ -122,11 +130,15 @@ func (it *Item) selfContained() bool {
 		return false
 	case item.Directive:
 		d := it.Directive()
-		return d.Extends.IsZero() && len(d.Context)+len(d.Hooks)+len(d.Permissions.Aliases) == 0 && !slices.ContainsFunc(d.Permissions.Caps, namesItem)
+		return d.Extends.IsZero() &&
+			len(d.Context)+len(d.Hooks)+len(d.Permissions.Aliases) == 0 &&
+			!slices.ContainsFunc(d.Permissions.Caps, namesItem)
 	case item.Tool:
 		// A class is compared with the configuration of classes, a graph with the items that
 		// it calls, the sinks of a stream with their items.
-		return it.Declared() == "" && it.Meta.ToolType != "graph" && it.Meta.Config["sinks"] == nil
+		return it.Declared() == "" &&
+			it.Meta.ToolType != "graph" &&
+			it.Meta.Config["sinks"] == nil
 	}
 	return true
 }
@@ -135,7 +147,9 @@ func (it *Item) selfContained() bool {
 // changed to one that does not run. Items of the system space change with the program.
 func namesItem(c policy.Cap) bool {
 	text := string(c)
-	return strings.HasPrefix(text, "rye.execute.") && !strings.HasPrefix(text, "rye.execute.tool.rye.") && !strings.ContainsAny(text, "*?[")
+	return strings.HasPrefix(text, "rye.execute.") &&
+		!strings.HasPrefix(text, "rye.execute.tool.rye.") &&
+		!strings.ContainsAny(text, "*?[")
 }
 
 // ReadDigest returns the digest of everything that the metadata of an item, and the
@@ -159,5 +173,9 @@ func (it *Item) plainDigest() [sha256.Size]byte {
 
 // knownPlain reports whether the metadata of the item need not be read.
 func (r *Resolver) knownPlain(it *Item) bool {
-	return it.walked && !IsReader(it.Ref) && it.Ref.Kind != item.Config && !it.Extractor.Boot && r.p.Plain.Known(it.plain)
+	return it.walked &&
+		!IsReader(it.Ref) &&
+		it.Ref.Kind != item.Config &&
+		!it.Extractor.Boot &&
+		r.p.Plain.Known(it.plain)
 }

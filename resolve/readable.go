@@ -60,7 +60,8 @@ func (r *Resolver) Readable(ctx context.Context) (*extract.Table, error) {
 func (r *Resolver) Refused(rel string) error {
 	folder, _, _ := strings.Cut(rel, "/")
 	for k, err := range r.refusedKinds() {
-		if b := extract.Boot().Kind(k); b != nil && b.Folder == folder {
+		b := extract.Boot().Kind(k)
+		if b != nil && b.Folder == folder {
 			return err
 		}
 	}

@@ -106,17 +106,25 @@ func New(p Params) *Resolver {
 }
 
 // Spaces returns the spaces of the Resolver, never nil.
-func (r *Resolver) Spaces() *space.Spaces { return r.p.Spaces }
+func (r *Resolver) Spaces() *space.Spaces {
+	return r.p.Spaces
+}
 
 // Trust returns the store that gives the verdicts, nil if no key is trusted.
-func (r *Resolver) Trust() *trust.Store { return r.p.Trust }
+func (r *Resolver) Trust() *trust.Store {
+	return r.p.Trust
+}
 
 // Roots returns the roots in order of precedence.
-func (r *Resolver) Roots() []*space.Root { return r.roots }
+func (r *Resolver) Roots() []*space.Root {
+	return r.roots
+}
 
 // System returns a Resolver over the embedded bundle only. No file of a disk
 // changes what it finds: the program itself depends on such items.
-func (r *Resolver) System() *Resolver { return r.system() }
+func (r *Resolver) System() *Resolver {
+	return r.system()
+}
 
 func (r *Resolver) newSystem() *Resolver {
 	p := r.p
@@ -151,10 +159,14 @@ type Item struct {
 }
 
 // Path returns the item's display path.
-func (it *Item) Path() string { return it.Root.Display(it.Rel) }
+func (it *Item) Path() string {
+	return it.Root.Display(it.Rel)
+}
 
 // own reports whether the item is the project's own, not an item of a bundle.
-func (it *Item) own() bool { return it.Root.Space == space.Project && !it.Root.Bundled() }
+func (it *Item) own() bool {
+	return it.Root.Space == space.Project && !it.Root.Bundled()
+}
 
 // Support reports whether the file is not an item but a file that a tool uses.
 func (it *Item) Support() bool {
@@ -170,13 +182,21 @@ func (r *Resolver) Find(ctx context.Context, ref item.Ref) (*Item, error) {
 
 // FindFrom returns the item of a static edge of an item in root. It searches root
 // and the spaces below it.
-func (r *Resolver) FindFrom(ctx context.Context, ref item.Ref, root *space.Root) (*Item, error) {
+func (r *Resolver) FindFrom(
+	ctx context.Context,
+	ref item.Ref,
+	root *space.Root,
+) (*Item, error) {
 	return r.find(ctx, ref, r.p.Spaces.From(root), diag.ExecutorNotFound)
 }
 
 // FileFrom returns the support file of a static edge of an item in root: the
 // first at rel in root and the spaces below it, with any verdict.
-func (r *Resolver) FileFrom(ctx context.Context, rel string, root *space.Root) (*Item, error) {
+func (r *Resolver) FileFrom(
+	ctx context.Context,
+	rel string,
+	root *space.Root,
+) (*Item, error) {
 	for _, from := range r.p.Spaces.From(root) {
 		if err := from.Ready(); err != nil {
 			return nil, err
@@ -189,7 +209,11 @@ func (r *Resolver) FileFrom(ctx context.Context, rel string, root *space.Root) (
 }
 
 // InspectFrom is FindFrom for items with any verdict and findings.
-func (r *Resolver) InspectFrom(ctx context.Context, ref item.Ref, root *space.Root) (*Item, error) {
+func (r *Resolver) InspectFrom(
+	ctx context.Context,
+	ref item.Ref,
+	root *space.Root,
+) (*Item, error) {
 	return r.inspect(ctx, ref, r.p.Spaces.From(root), diag.ExecutorNotFound)
 }
 
@@ -234,7 +258,12 @@ func notFound(ref item.Ref) diag.Code {
 	return diag.ItemNotFound
 }
 
-func (r *Resolver) find(ctx context.Context, ref item.Ref, roots []*space.Root, missing diag.Code) (*Item, error) {
+func (r *Resolver) find(
+	ctx context.Context,
+	ref item.Ref,
+	roots []*space.Root,
+	missing diag.Code,
+) (*Item, error) {
 	it, err := r.inspect(ctx, ref, roots, missing)
 	if err != nil {
 		return nil, err
@@ -249,7 +278,8 @@ func (it *Item) Usable() error {
 	}
 	// Before Support: a file that does not parse has no tool_type either.
 	if len(it.Findings) > 0 {
-		if err := diag.FromFindings("reading "+it.Ref.String(), it.Findings); err != nil {
+		err := diag.FromFindings("reading "+it.Ref.String(), it.Findings)
+		if err != nil {
 			return err
 		}
 	}
@@ -260,12 +290,24 @@ func (it *Item) Usable() error {
 	return nil
 }
 
-func (r *Resolver) inspect(ctx context.Context, ref item.Ref, roots []*space.Root, missing diag.Code) (*Item, error) {
-	return r.found(ctx, ref, roots, func() (*Item, error) { return r.read(ctx, ref, roots, missing) })
+func (r *Resolver) inspect(
+	ctx context.Context,
+	ref item.Ref,
+	roots []*space.Root,
+	missing diag.Code,
+) (*Item, error) {
+	return r.found(ctx, ref, roots, func() (*Item, error) {
+		return r.read(ctx, ref, roots, missing)
+	})
 }
 
 // read finds the first file of an item in roots and judges it.
-func (r *Resolver) read(ctx context.Context, ref item.Ref, roots []*space.Root, missing diag.Code) (*Item, error) {
+func (r *Resolver) read(
+	ctx context.Context,
+	ref item.Ref,
+	roots []*space.Root,
+	missing diag.Code,
+) (*Item, error) {
 	ext, err := r.Extractor(ctx, ref.Kind)
 	if err != nil {
 		return nil, err
@@ -278,7 +320,10 @@ func (r *Resolver) read(ctx context.Context, ref item.Ref, roots []*space.Root, 
 		err := r.missing(ctx, ref, ext, roots, missing)
 		if e := diag.Typed(err); e.Reason == "" {
 			if other := r.ofOtherKind(ctx, ref); other != "" {
-				err = e.WithReason("other_kind").WithDetail("id", ref.ID).WithDetail("kind", string(other))
+				err = e.
+					WithReason("other_kind").
+					WithDetail("id", ref.ID).
+					WithDetail("kind", string(other))
 			}
 		}
 		return nil, err
@@ -310,7 +355,13 @@ func (r *Resolver) ofOtherKind(ctx context.Context, ref item.Ref) item.Kind {
 	return ""
 }
 
-func (r *Resolver) missing(ctx context.Context, ref item.Ref, ext *extract.Extractor, roots []*space.Root, code diag.Code) error {
+func (r *Resolver) missing(
+	ctx context.Context,
+	ref item.Ref,
+	ext *extract.Extractor,
+	roots []*space.Root,
+	code diag.Code,
+) error {
 	labels := make([]string, len(roots))
 	for i, root := range roots {
 		if err := root.Ready(); err != nil {
@@ -321,13 +372,16 @@ func (r *Resolver) missing(ctx context.Context, ref item.Ref, ext *extract.Extra
 	searched := "there is no space"
 	if len(labels) > 0 {
 		searched = "looked in " + strings.Join(labels, ", ")
-		if len(roots) == len(r.roots) && r.p.Spaces.Of(space.Project) == nil {
+		if len(roots) == len(r.roots) &&
+			r.p.Spaces.Of(space.Project) == nil {
 			searched += "; there is no project here"
 		}
 	}
 	if unused := unpreferred(ext, ref, roots); unused != nil {
 		return diag.New(code, "finding %s: only the bundle %s has it, and a bundle provides items below rye/ and configuration of the system only where prefer names it", ref, unused.Label()).
-			WithReason("reserved").WithDetail("ref", ref.String()).WithDetail("bundle", unused.Layer)
+			WithReason("reserved").
+			WithDetail("ref", ref.String()).
+			WithDetail("bundle", unused.Layer)
 	}
 	err := diag.New(code, "not found in any space: %s (%s)", ref, searched)
 	var ids []string
@@ -335,9 +389,13 @@ func (r *Resolver) missing(ctx context.Context, ref item.Ref, ext *extract.Extra
 		ids = append(ids, e.Ref.ID)
 	}
 	if near := suggest.Nearest(ref.ID, ids); near != "" {
-		err.WithReason("nearest").WithDetail("nearest", string(ref.Kind)+":"+near)
+		err.
+			WithReason("nearest").
+			WithDetail("nearest", string(ref.Kind)+":"+near)
 	} else if i := slices.IndexFunc(ids, func(id string) bool { return strings.HasSuffix(id, "/"+ref.Name()) }); i >= 0 {
-		err.WithReason("nearest").WithDetail("nearest", string(ref.Kind)+":"+ids[i])
+		err.
+			WithReason("nearest").
+			WithDetail("nearest", string(ref.Kind)+":"+ids[i])
 	}
 	return err.WithDetail("ref", ref.String()).WithDetail("searched", labels)
 }
@@ -348,7 +406,8 @@ func unpreferred(ext *extract.Extractor, ref item.Ref, roots []*space.Root) *spa
 		if root.Provides(ref) {
 			continue
 		}
-		if rel, err := inRoot(ext.Paths(ref.ID), ref, root); err == nil && rel != "" {
+		rel, err := inRoot(ext.Paths(ref.ID), ref, root)
+		if err == nil && rel != "" {
 			return root
 		}
 	}

@@ -44,7 +44,11 @@ func Risk(ctx context.Context, r *Resolver) (*policy.Risk, error) {
 // permittingLayers returns the layers of a configuration that permits something, the
 // farthest first. It does not merge them: a layer of a bundle or project only
 // restricts, wherever it is in the order. Equal keys mean equal layers.
-func permittingLayers(ctx context.Context, r *Resolver, id string) (layers []policy.Layer, key string, err error) {
+func permittingLayers(
+	ctx context.Context,
+	r *Resolver,
+	id string,
+) (layers []policy.Layer, key string, err error) {
 	s := &Settings{Ref: item.Ref{Kind: item.Config, ID: id}}
 	if _, err := r.configLayers(ctx, s, s.Ref, nil); err != nil {
 		return nil, "", err
@@ -69,7 +73,11 @@ func (r *Resolver) widens(root *space.Root, signer sign.Fingerprint) bool {
 		return true
 	}
 	k, ok := r.p.Trust.Key(signer)
-	return root.Space == space.User && !root.Bundled() && ok && k.Own && !k.Agent()
+	return root.Space == space.User &&
+		!root.Bundled() &&
+		ok &&
+		k.Own &&
+		!k.Agent()
 }
 
 // Declared returns the risk class that the item itself states, "" without one.
@@ -81,10 +89,16 @@ func (it *Item) Declared() string {
 // risk checks the key risk of an item that can be run.
 func (it *Item) risk() []diag.Finding {
 	v, has := it.Meta.Fields[riskKey]
-	if !has || it.Ref.Kind == item.Knowledge || it.Ref.Kind == item.Config || it.Support() {
+	if !has ||
+		it.Ref.Kind == item.Knowledge ||
+		it.Ref.Kind == item.Config ||
+		it.Support() {
 		return nil
 	}
-	r := tree.NewReader(&tree.Doc{Root: it.Meta.Fields, Pos: it.Meta.Pos}, diag.ValidationFailed)
+	r := tree.NewReader(
+		&tree.Doc{Root: it.Meta.Fields, Pos: it.Meta.Pos},
+		diag.ValidationFailed,
+	)
 	s, ok := v.(string)
 	if !ok {
 		r.Reject(riskKey, "must be T0 to T4 or the name of a risk class, not %s", tree.TypeName(v))
@@ -96,7 +110,8 @@ func (it *Item) risk() []diag.Finding {
 	}
 	r.RejectErr(riskKey, err)
 	found := r.Findings()
-	if e, ok := err.(*diag.Error); ok && e.Details["nearest"] != nil {
+	e, ok := err.(*diag.Error)
+	if ok && e.Details["nearest"] != nil {
 		found[0] = found[0].WithReason("nearest", "nearest", e.Details["nearest"].(string))
 	}
 	return found

@@ -33,7 +33,11 @@ func (r *Resolver) systemRisk(ctx context.Context) (*policy.Risk, error) {
 	r.riskMu.Lock()
 	defer r.riskMu.Unlock()
 	now := r.p.Trust.Now()
-	if had := r.classes; had.it != nil && had.it.Root == root && had.it.Rel == rel && had.it.Extractor == ext {
+	had := r.classes
+	if had.it != nil &&
+		had.it.Root == root &&
+		had.it.Rel == rel &&
+		had.it.Extractor == ext {
 		if age := now.Sub(had.at); age >= 0 && age < judgedFor {
 			return had.risk, ctx.Err()
 		}
@@ -49,7 +53,8 @@ func (r *Resolver) systemRisk(ctx context.Context) (*policy.Risk, error) {
 	if r.loadInto(ctx, it, nil, true) != nil || it.Usable() != nil {
 		return nil, ctx.Err()
 	}
-	risk, ok := r.classes.risk, r.classes.risk != nil && r.classes.it.Digest == it.Digest
+	risk, ok := r.classes.risk, r.classes.risk != nil &&
+		r.classes.it.Digest == it.Digest
 	if !ok {
 		if risk, ok = policy.CompiledRisk(it.Digest, it.Path()); !ok {
 			return nil, nil

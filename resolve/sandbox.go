@@ -22,7 +22,10 @@ type Confinement struct {
 // Confinement decodes the keys sandbox and calls of an item. A key that is wrong is a
 // finding, and the profile then lacks it.
 func (it *Item) Confinement() (Confinement, []diag.Finding) {
-	r := tree.NewReader(&tree.Doc{Root: it.Meta.Fields, Pos: it.Meta.Pos}, diag.ValidationFailed)
+	r := tree.NewReader(
+		&tree.Doc{Root: it.Meta.Fields, Pos: it.Meta.Pos},
+		diag.ValidationFailed,
+	)
 	c := Confinement{Stated: r.Has("sandbox")}
 	if _, text := r.Value("sandbox").(string); text {
 		r.Reject("sandbox", "must be a mapping, not a string: for example {net: none}")
@@ -73,7 +76,14 @@ func (r *Resolver) sandbox(ctx context.Context, it *Item) []diag.Finding {
 	if err := CheckClass(risk, class, c.Profile); err != nil {
 		pos := (&tree.Doc{Pos: it.Meta.Pos}).At("sandbox")
 		e := diag.Typed(err)
-		f := diag.Errorf(e.Code, max(pos.Line, 1), pos.Column, "%s", e.Message).WithReason(e.Reason)
+		f := diag.Errorf(
+			e.Code,
+			max(pos.Line, 1),
+			pos.Column,
+			"%s",
+			e.Message,
+		).
+			WithReason(e.Reason)
 		f.Facts = e.Details
 		found = append(found, f)
 	}
@@ -93,16 +103,31 @@ func CheckClass(risk *policy.Risk, t policy.Tier, p policy.Profile) error {
 	}
 	texts := make([]string, len(more))
 	for i, x := range more {
-		texts[i] = fmt.Sprintf("sandbox.%s: %s, where the class permits %s", x.Key, shown(x.Wants), shown(x.Allows))
+		texts[i] = fmt.Sprintf(
+			"sandbox.%s: %s, where the class permits %s",
+			x.Key,
+			shown(x.Wants),
+			shown(x.Allows),
+		)
 	}
 	needs := t + 1
 	for ; needs < policy.T4; needs++ {
-		if class, _ := risk.Class(needs); len(class.Exceeds(p)) == 0 {
+		class, _ := risk.Class(needs)
+		if len(class.Exceeds(p)) == 0 {
 			break
 		}
 	}
-	return diag.New(diag.PolicyDenied, "the sandbox exceeds risk class %s (%s): %s", t, t.Name(), strings.Join(texts, "; ")).
-		WithReason("class_ceiling").WithDetail("class", t.String()).WithDetail("key", more[0].Key).WithDetail("needs", needs.String())
+	return diag.New(
+		diag.PolicyDenied,
+		"the sandbox exceeds risk class %s (%s): %s",
+		t,
+		t.Name(),
+		strings.Join(texts, "; "),
+	).
+		WithReason("class_ceiling").
+		WithDetail("class", t.String()).
+		WithDetail("key", more[0].Key).
+		WithDetail("needs", needs.String())
 }
 
 // shown returns a value of an Excess as texts show it.

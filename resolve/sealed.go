@@ -30,7 +30,8 @@ func sealed(ref item.Ref) bool {
 	}
 	name := ref.String()
 	for _, s := range Seals() {
-		if name == s.Ref || strings.HasSuffix(s.Ref, "/") && strings.HasPrefix(name, s.Ref) {
+		if name == s.Ref ||
+			strings.HasSuffix(s.Ref, "/") && strings.HasPrefix(name, s.Ref) {
 			return true
 		}
 	}
@@ -43,4 +44,6 @@ func supplies(root *space.Root, ref item.Ref) bool {
 }
 
 // Sealed reports whether only the embedded bundle may supply ref.
-func Sealed(ref item.Ref) bool { return sealed(ref) }
+func Sealed(ref item.Ref) bool {
+	return sealed(ref)
+}

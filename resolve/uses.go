@@ -22,9 +22,14 @@ import (
 //
 // A missing base is an error of sign and verify; a warning if a locked bundle is not installed.
 // Ids below rye/ that this version lacks are warnings.
-func (r *Resolver) Uses(ctx context.Context, it *Item, reads ...string) ([]*Item, []diag.Finding, error) {
+func (r *Resolver) Uses(
+	ctx context.Context,
+	it *Item,
+	reads ...string,
+) ([]*Item, []diag.Finding, error) {
 	u := &usage{r: r, found: map[item.Ref]*Item{}}
-	if err := u.names(ctx, it, []item.Ref{it.Ref}); err != nil {
+	err := u.names(ctx, it, []item.Ref{it.Ref})
+	if err != nil {
 		return nil, nil, err
 	}
 	for _, id := range reads {
@@ -43,7 +48,9 @@ func (r *Resolver) Uses(ctx context.Context, it *Item, reads ...string) ([]*Item
 	for _, x := range u.found {
 		out = append(out, x)
 	}
-	slices.SortFunc(out, func(a, b *Item) int { return cmp.Compare(a.Ref.String(), b.Ref.String()) })
+	slices.SortFunc(out, func(a, b *Item) int {
+		return cmp.Compare(a.Ref.String(), b.Ref.String())
+	})
 	return out, u.missing, nil
 }
 
@@ -66,7 +73,14 @@ func (u *usage) names(ctx context.Context, it *Item, within []item.Ref) error {
 		case err != nil && n.optional && (code == diag.ItemNotFound || code == diag.ToolNotFound):
 			continue
 		case err != nil && (code == diag.ItemNotFound || code == diag.ToolNotFound):
-			f := diag.Warnf(code, n.at.Line, n.at.Column, "%s names %s, which no space has", n.what, n.ref)
+			f := diag.Warnf(
+				code,
+				n.at.Line,
+				n.at.Column,
+				"%s names %s, which no space has",
+				n.what,
+				n.ref,
+			)
 			f.Path = it.Path()
 			u.missing = append(u.missing, f.WithReason("used_missing", "ref", n.ref.String()))
 			continue
@@ -92,7 +106,11 @@ func (u *usage) names(ctx context.Context, it *Item, within []item.Ref) error {
 
 // used returns the item that an item in root uses. Of a configuration it is the layer
 // of highest precedence outside the user space: other people have that one too.
-func (r *Resolver) used(ctx context.Context, ref item.Ref, root *space.Root) (*Item, error) {
+func (r *Resolver) used(
+	ctx context.Context,
+	ref item.Ref,
+	root *space.Root,
+) (*Item, error) {
 	if ref.Kind != item.Config {
 		return r.find(ctx, ref, r.p.Spaces.From(root), notFound(ref))
 	}
@@ -104,11 +122,18 @@ func (r *Resolver) used(ctx context.Context, ref item.Ref, root *space.Root) (*I
 	if err != nil {
 		return nil, err
 	}
-	files = slices.DeleteFunc(files, func(f file) bool { return f.root.Space == space.User })
+	files = slices.DeleteFunc(files, func(f file) bool {
+		return f.root.Space == space.User
+	})
 	if len(files) == 0 {
 		return nil, r.missing(ctx, ref, ext, r.roots, diag.ItemNotFound)
 	}
-	it, err := r.load(ctx, files[0].root, files[0].rel, extract.Match{Extractor: ext, Type: typeOf(ext, files[0].rel), Ref: ref})
+	it, err := r.load(
+		ctx,
+		files[0].root,
+		files[0].rel,
+		extract.Match{Extractor: ext, Type: typeOf(ext, files[0].rel), Ref: ref},
+	)
 	if err != nil {
 		return nil, err
 	}
@@ -118,7 +143,8 @@ func (r *Resolver) used(ctx context.Context, ref item.Ref, root *space.Root) (*I
 // extended returns the item that an item extends, or the zero Ref. Knowledge only
 // refers to what it names so.
 func extended(it *Item) (item.Ref, error) {
-	if it.Meta.Extends == "" || it.Ref.Kind != item.Directive && it.Ref.Kind != item.Config {
+	if it.Meta.Extends == "" ||
+		it.Ref.Kind != item.Directive && it.Ref.Kind != item.Config {
 		return item.Ref{}, nil
 	}
 	ref, err := item.ParseRef(it.Meta.Extends, it.Ref.Kind)
@@ -151,7 +177,10 @@ func namedBy(it *Item, d *directive.Directive) ([]named, error) {
 			add("context", c.Ref, c.Optional)
 		}
 		for _, h := range d.Hooks {
-			if a := h.Action; a.ID != "" && a.ID != hooks.ControlID && item.CheckID(a.ID) == nil {
+			a := h.Action
+			if a.ID != "" &&
+				a.ID != hooks.ControlID &&
+				item.CheckID(a.ID) == nil {
 				add("hooks", item.Ref{Kind: a.Kind, ID: a.ID}, false)
 			}
 		}
@@ -177,7 +206,12 @@ func namedBy(it *Item, d *directive.Directive) ([]named, error) {
 	})
 }
 
-var namedKinds = []string{string(item.Knowledge), string(item.Directive), string(item.Tool), string(item.Config)}
+var namedKinds = []string{
+	string(item.Knowledge),
+	string(item.Directive),
+	string(item.Tool),
+	string(item.Config),
+}
 
 // hookNames reads the targets of the hooks of a configuration: the item of an action, or
 // the keys tool, directive and knowledge.
@@ -194,7 +228,8 @@ func hookNames(hooks any, add func(kind, id string) error) error {
 		action, _ := hook["action"].(map[string]any)
 		kind, _ := action["item_type"].(string)
 		id, _ := action["item_id"].(string)
-		if err := add(cmp.Or(kind, string(item.Tool)), id); err != nil {
+		err := add(cmp.Or(kind, string(item.Tool)), id)
+		if err != nil {
 			return err
 		}
 	}

@@ -102,10 +102,14 @@ type Reply struct {
 }
 
 // Late reports whether the question was not answered in time.
-func (r *Reply) Late() bool { return r.By == ByTimeout }
+func (r *Reply) Late() bool {
+	return r.By == ByTimeout
+}
 
 // Unasked reports whether no person was asked: the terminal or the client could not be read.
-func (r *Reply) Unasked() bool { return r.By == byNobody }
+func (r *Reply) Unasked() bool {
+	return r.By == byNobody
+}
 
 // Decision is the answer to a question of a thread that another process wrote down.
 type Decision struct {
@@ -142,7 +146,12 @@ type grant struct {
 // approve returns the answer to the question about a call. It is nil if none can come: no
 // person can be asked, or the thread must be suspended for it, which Waits states then.
 // Every answer is in the log before it is returned. mayRest: the call has not begun.
-func (t *Thread) approve(ctx context.Context, c *ToolCall, q *Question, mayRest bool) (*Reply, error) {
+func (t *Thread) approve(
+	ctx context.Context,
+	c *ToolCall,
+	q *Question,
+	mayRest bool,
+) (*Reply, error) {
 	d, err := t.question(c, q)
 	if err != nil {
 		return nil, err
@@ -161,7 +170,8 @@ func (t *Thread) approve(ctx context.Context, c *ToolCall, q *Question, mayRest 
 		a = nil
 	}
 	if a != nil {
-		if reply, err := t.earlier(ctx, a, q.Ask == nil && mayRest); reply != nil || err != nil {
+		reply, err := t.earlier(ctx, a, q.Ask == nil && mayRest)
+		if reply != nil || err != nil {
 			return reply, err
 		}
 	}
@@ -346,7 +356,9 @@ func (t *Thread) answerOf(a *asked) (*Reply, error) {
 	switch {
 	case err != nil || d == nil:
 		return nil, err
-	case d.Question != item.DigestOf([]byte(a.Summary)), d.Time.After(a.expires()), d.Decision != Deny && !slices.Contains(a.Grants, d.Decision):
+	case d.Question != item.DigestOf([]byte(a.Summary)),
+		d.Time.After(a.expires()),
+		d.Decision != Deny && !slices.Contains(a.Grants, d.Decision):
 		return nil, t.takeAnswer(a.ID)
 	}
 	return &Reply{Decision: d.Decision, Feedback: d.Feedback, By: d.By}, nil
@@ -420,7 +432,9 @@ func (t *Thread) askedLine(event string, data []byte) error {
 
 // begins forgets the questions about a call: an answer is for one start.
 func (t *Thread) begins(call string) {
-	t.asked = slices.DeleteFunc(t.asked, func(a *asked) bool { return a.CallID == call })
+	t.asked = slices.DeleteFunc(t.asked, func(a *asked) bool {
+		return a.CallID == call
+	})
 	delete(t.waiting, call)
 }
 
@@ -431,7 +445,8 @@ func (t *Thread) Waits() *Suspension {
 	defer t.mu.Unlock()
 	var first *asked
 	for _, a := range t.waiting {
-		if first == nil || cmp.Or(cmp.Compare(a.Expires, first.Expires), cmp.Compare(a.ID, first.ID)) < 0 {
+		if first == nil ||
+			cmp.Or(cmp.Compare(a.Expires, first.Expires), cmp.Compare(a.ID, first.ID)) < 0 {
 			first = a
 		}
 	}
@@ -461,7 +476,12 @@ type OpenQuestion struct {
 
 // Details returns lines about what a call would use.
 func (q *OpenQuestion) Details() []string {
-	return []string{"call        " + q.CallID, "risk        " + q.Tier, "capability  " + q.capability, "item        " + q.digest.String()}
+	return []string{
+		"call        " + q.CallID,
+		"risk        " + q.Tier,
+		"capability  " + q.capability,
+		"item        " + q.digest.String(),
+	}
 }
 
 // OpenQuestions returns the questions about calls that the log of a thread has, and that
@@ -473,7 +493,10 @@ func OpenQuestions(project, id string) ([]OpenQuestion, error) {
 	}
 	out := []OpenQuestion{}
 	for i, a := range t.asked {
-		again := slices.ContainsFunc(t.asked[i+1:], func(b *asked) bool { return b.CallID == a.CallID })
+		again := slices.ContainsFunc(
+			t.asked[i+1:],
+			func(b *asked) bool { return b.CallID == a.CallID },
+		)
 		if a.reply == nil && !again {
 			out = append(out, OpenQuestion{a.ID, a.CallID, a.Summary, a.Rule, a.Prefixes, a.Grants, a.expires(), a.Tier, a.since, a.Change, a.Capability, a.Digest})
 		}
@@ -486,7 +509,10 @@ func ReplyTo(project, id, question string) (*Reply, error) {
 	lines, err := transcript.Read(project, id)
 	for i := range lines {
 		var d answeredData
-		if err == nil && lines[i].Event == evAnswered && into(lines[i].Data, &d) == nil && d.ID == question {
+		if err == nil &&
+			lines[i].Event == evAnswered &&
+			into(lines[i].Data, &d) == nil &&
+			d.ID == question {
 			return &Reply{Decision: d.Decision, Feedback: d.Feedback, By: d.By}, nil
 		}
 	}

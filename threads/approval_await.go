@@ -30,7 +30,10 @@ func (t *Thread) await(ctx context.Context, a *asked, q *Question) (*Reply, erro
 	defer tick.Stop()
 	var over <-chan time.Time
 	if q.Timeout > 0 {
-		timer := time.NewTimer(min(q.Timeout, max(a.expires().Sub(t.p.Now()), time.Second)))
+		timer := time.NewTimer(min(q.Timeout, max(
+			a.expires().Sub(t.p.Now()),
+			time.Second,
+		)))
 		defer timer.Stop()
 		over = timer.C
 	}
@@ -81,13 +84,17 @@ func (t *Thread) leftBy(a *asked) bool {
 		return false
 	}
 	d, err := t.p.Decided(a.ID)
-	return err == nil && d != nil && d.Decision == LeftOpen && d.Question == item.DigestOf([]byte(a.Summary))
+	return err == nil &&
+		d != nil &&
+		d.Decision == LeftOpen &&
+		d.Question == item.DigestOf([]byte(a.Summary))
 }
 
 // elsewhere describes an answer in the inbox for the person who was asked here.
 func (t *Thread) elsewhere(a *asked, r *Reply) error {
 	e := &Elsewhere{Reply: *r}
-	if d, err := t.p.Decided(a.ID); err == nil && d != nil {
+	d, err := t.p.Decided(a.ID)
+	if err == nil && d != nil {
 		e.At = d.At
 	}
 	return e

@@ -43,7 +43,8 @@ func (t *Thread) Aside(ctx context.Context, a AsideCall, run Runner) (*ToolResul
 	t.mu.Lock()
 	key, id := t.asideID(&a)
 	before := t.asides[id]
-	if digest := item.DigestOf(input); before == nil || before.used || before.input != digest {
+	digest := item.DigestOf(input)
+	if before == nil || before.used || before.input != digest {
 		// Calls that run at once come in another order after a crash; one that is not in
 		// the log is another call.
 		was := before

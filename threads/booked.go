@@ -153,7 +153,12 @@ func (b *Booked) line(l *transcript.Line, data []byte) error {
 	case evCompleted, evFailed, evCancelled, evKilled:
 		var d endData
 		err := into(data, &d)
-		b.State = map[string]string{evCompleted: Completed, evFailed: Failed, evCancelled: Cancelled, evKilled: Killed}[l.Event]
+		b.State = map[string]string{
+			evCompleted: Completed,
+			evFailed:    Failed,
+			evCancelled: Cancelled,
+			evKilled:    Killed,
+		}[l.Event]
 		b.Reason = restReason(b.State, d.Error)
 		b.Ends = append(b.Ends, l.At())
 		b.ended = true
@@ -175,7 +180,8 @@ func (b *Booked) request(turn, attempt int64) *requestData {
 // answer settles the call that an answer belongs to.
 func (b *Booked) answer(turn, attempt int64, cost policy.USD, assumed bool) {
 	for i := range b.Calls {
-		if c := &b.Calls[i]; c.Open && c.turn == turn && c.attempt == attempt {
+		c := &b.Calls[i]
+		if c.Open && c.turn == turn && c.attempt == attempt {
 			c.Open = false
 			c.Cost = cost
 			c.Assumed = assumed

@@ -93,7 +93,11 @@ func (t *Thread) MayContinue() bool {
 // has not answered cannot be continued: the next one would begin with the same request.
 func (t *Thread) goOn(ctx context.Context) error {
 	t.mu.Lock()
-	wanted := t.ending != nil && t.ending.State == Continued && !t.done && t.p.Continue != nil && t.lastAnswer() != nil
+	wanted := t.ending != nil &&
+		t.ending.State == Continued &&
+		!t.done &&
+		t.p.Continue != nil &&
+		t.lastAnswer() != nil
 	t.mu.Unlock()
 	if !wanted {
 		return nil
@@ -197,7 +201,9 @@ func (t *Thread) restContinued(ctx context.Context, r *Result) error {
 }
 
 // Carried returns what the thread that goes on takes over, nil if none does.
-func (r *Result) Carried() *Carried { return r.carried }
+func (r *Result) Carried() *Carried {
+	return r.carried
+}
 
 // Link is one thread of a chain.
 type Link struct {

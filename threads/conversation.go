@@ -37,7 +37,11 @@ func (t *Thread) request(s *Service) *message.Request {
 
 // spoken appends entries of the conversation to a list of messages, with all results as they
 // were if whole is set.
-func (t *Thread) spoken(list []message.Message, entries []entry, whole bool) []message.Message {
+func (t *Thread) spoken(
+	list []message.Message,
+	entries []entry,
+	whole bool,
+) []message.Message {
 	for _, e := range entries {
 		if e.answer == nil {
 			list = joined(list, e.message)
@@ -88,8 +92,12 @@ func joined(list []message.Message, m message.Message) []message.Message {
 	if len(m.Blocks) == 0 {
 		return list
 	}
-	if n := len(list); n > 0 && list[n-1].Role == m.Role {
-		list[n-1].Blocks = append(list[n-1].Blocks[:len(list[n-1].Blocks):len(list[n-1].Blocks)], m.Blocks...)
+	n := len(list)
+	if n > 0 && list[n-1].Role == m.Role {
+		list[n-1].Blocks = append(
+			list[n-1].Blocks[:len(list[n-1].Blocks):len(list[n-1].Blocks)],
+			m.Blocks...,
+		)
 		return list
 	}
 	return append(list, m)

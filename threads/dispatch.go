@@ -14,7 +14,6 @@ import (
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/threads/message"
-	"github.com/ryeos/rye/threads/transcript"
 )
 
 // ReturnTool is the name by which a model ends a directive with outputs.
@@ -117,10 +116,17 @@ func (t *Thread) LastCalls() []*ToolCall {
 }
 
 // Answer records a result for a call that a step left out: it was not made.
-func (t *Thread) Answer(ctx context.Context, node, callID string, content []message.Block, isError bool) error {
+func (t *Thread) Answer(
+	ctx context.Context,
+	node, callID string,
+	content []message.Block,
+	isError bool,
+) error {
 	t.mu.Lock()
 	call, err := t.callOf(callID)
-	known := t.results[callID] != nil || t.started[callID] || t.waiting[callID] != nil
+	known := t.results[callID] != nil ||
+		t.started[callID] ||
+		t.waiting[callID] != nil
 	tool, _ := t.offered(call.Name)
 	t.mu.Unlock()
 	if err != nil || known {
@@ -129,7 +135,13 @@ func (t *Thread) Answer(ctx context.Context, node, callID string, content []mess
 	if tool.Name == ReturnTool {
 		isError = true // outputs are taken by the kernel only
 	}
-	_, err = t.finish(ctx, &ToolCall{ID: callID, Node: node, Tool: tool}, &ToolResult{Blocks: content, IsError: isError}, t.p.Now(), call)
+	_, err = t.finish(
+		ctx,
+		&ToolCall{ID: callID, Node: node, Tool: tool},
+		&ToolResult{Blocks: content, IsError: isError},
+		t.p.Now(),
+		call,
+	)
 	return err
 }
 
@@ -171,7 +183,8 @@ func unreadable(a *answer, call message.Block) string {
 // has more than one meaning.
 func whyInvalid(text string) string {
 	problem := jsonx.Ambiguous([]byte(text), message.MaxInputDepth)
-	if problem != "" && (json.Valid([]byte(text)) || strings.Contains(problem, "nested")) {
+	if problem != "" &&
+		(json.Valid([]byte(text)) || strings.Contains(problem, "nested")) {
 		return problem
 	}
 	return text
@@ -245,7 +258,12 @@ type Runner func(ctx context.Context, c *ToolCall) (*ToolResult, error)
 // The result is recorded; one that the log has is returned again. A call that was denied or
 // failed has a result, not an error. also narrows the permissions of the call to the
 // permissions of a program that makes it.
-func (t *Thread) Call(ctx context.Context, node, callID string, run Runner, also ...policy.Grant) (*Dispatched, error) {
+func (t *Thread) Call(
+	ctx context.Context,
+	node, callID string,
+	run Runner,
+	also ...policy.Grant,
+) (*Dispatched, error) {
 	t.mu.Lock()
 	call, err := t.callOf(callID)
 	if err != nil {
@@ -310,11 +328,19 @@ func (t *Thread) mayRepeat(ctx context.Context, tool Offered) bool {
 	case policy.Search, policy.Load:
 		return true
 	}
-	return tool.Name == ReturnTool || tool.Name == ArtifactTool || t.p.Repeatable != nil && t.p.Repeatable(ctx, tool.Ref)
+	return tool.Name == ReturnTool ||
+		tool.Name == ArtifactTool ||
+		t.p.Repeatable != nil && t.p.Repeatable(ctx, tool.Ref)
 }
 
 // through makes the call. A call that a gate refused was not started.
-func (t *Thread) through(ctx context.Context, c *ToolCall, call message.Block, began time.Time, run Runner) (*Dispatched, error) {
+func (t *Thread) through(
+	ctx context.Context,
+	c *ToolCall,
+	call message.Block,
+	began time.Time,
+	run Runner,
+) (*Dispatched, error) {
 	begun := false
 	c.Start = func(ref string, digest item.Digest, tier, decision string) error {
 		if begun {
@@ -323,7 +349,9 @@ func (t *Thread) through(ctx context.Context, c *ToolCall, call message.Block, b
 		begun, began = true, t.p.Now() // a person took a time to approve it
 		return t.begin(ctx, c, call, ref, digest, tier, decision)
 	}
-	c.Approve = func(ctx context.Context, q *Question) (*Reply, error) { return t.approve(ctx, c, q, !begun) }
+	c.Approve = func(ctx context.Context, q *Question) (*Reply, error) {
+		return t.approve(ctx, c, q, !begun)
+	}
 	printed := &output{ctx: ctx, t: t, call: c.ID}
 	c.Output = printed.add
 	r, err := run(ctx, c)
@@ -358,7 +386,14 @@ func (t *Thread) waitsFor(call string) bool {
 }
 
 // begin records that a call starts.
-func (t *Thread) begin(ctx context.Context, c *ToolCall, call message.Block, ref string, digest item.Digest, tier, decision string) error {
+func (t *Thread) begin(
+	ctx context.Context,
+	c *ToolCall,
+	call message.Block,
+	ref string,
+	digest item.Digest,
+	tier, decision string,
+) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.started[c.ID] = true
@@ -407,171 +442,3 @@ func denied(err error) *ToolResult {
 	}
 	return FailedResult(e.Code, e.Error())
 }
-
-// finish cuts a result, records it and adds it to the conversation.
-func (t *Thread) finish(ctx context.Context, c *ToolCall, r *ToolResult, began time.Time, call message.Block) (*Dispatched, error) {
-	forProgram := c.By != "" && !c.cut
-	full, err := t.blocks(r, forProgram)
-	if err == nil {
-		full, err = t.kept(ctx, full)
-	}
-	if err == nil {
-		full, err = t.cleanBlocks(full)
-	}
-	if err != nil {
-		return nil, err
-	}
-	g := &Guarded{Blocks: full}
-	guardErr := error(nil)
-	if t.p.Guard != nil && !forProgram && !t.answersTools() { // a program reads the whole; a recorded result is cut
-		if cut, err := t.p.Guard(ctx, c, &ToolResult{Blocks: full, IsError: r.IsError, Page: r.Page}); err != nil {
-			guardErr = err // the result is recorded before the error ends the turn
-		} else {
-			g = cut
-		}
-		// A step that a project replaced can return content.
-		if g.Blocks, err = t.kept(ctx, g.Blocks); err != nil {
-			return nil, err
-		}
-	}
-	d := resultData{
-		CallID:      c.ID,
-		Ref:         c.Tool.Ref,
-		IsError:     r.IsError,
-		Content:     g.Blocks,
-		Cut:         g.Cut,
-		Bytes:       sizeOf(full),
-		Duration:    t.p.Now().Sub(began).Milliseconds(),
-		Sandbox:     r.Sandbox,
-		By:          c.By,
-		Replayed:    r.replayed,
-		Fingerprint: r.Fingerprint,
-	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if g.Artifact != nil {
-		if d.Artifact, err = t.store(g.Artifact); err != nil {
-			return nil, err
-		}
-	}
-	if !t.started[c.ID] { // the model's arguments, a gate or a step stopped it
-		in := any(call.Input)
-		if call.Input == nil {
-			in = call.InvalidInput
-		}
-		if err := t.record(ctx, false, evCall, callData{
-			Turn:     t.turn(),
-			CallID:   c.ID,
-			Name:     call.Name,
-			Ref:      c.Tool.Ref,
-			Digest:   c.Tool.Digest,
-			Input:    in,
-			Decision: "refused",
-			By:       c.By,
-		}); err != nil {
-			return nil, err
-		}
-	}
-	if err := t.record(ctx, true, evResult, d); err != nil {
-		return nil, err
-	}
-	t.takeResult(&d)
-	return &Dispatched{
-		CallID:   c.ID,
-		Ref:      c.Tool.Ref,
-		IsError:  d.IsError,
-		Content:  d.Content,
-		Duration: t.p.Now().Sub(began),
-	}, guardErr
-}
-
-func (t *Thread) takeResult(d *resultData) {
-	if d.By != "" {
-		delete(t.started, d.CallID)
-		return // the model does not read it
-	}
-	t.results[d.CallID] = &recordedResult{d.IsError, d.Content}
-	delete(t.started, d.CallID)
-	t.grow(d.Content)
-	t.growMedia(d.Content)
-}
-
-func sizeOf(blocks []message.Block) int64 {
-	var n int64
-	for _, b := range blocks {
-		n += int64(len(b.Text)+len(b.Data)) + b.Bytes
-	}
-	return n
-}
-
-// blocks returns a result as blocks: as the model reads it, or for a program its data as
-// compact JSON.
-func (t *Thread) blocks(r *ToolResult, forProgram bool) ([]message.Block, error) {
-	if r.Blocks != nil && !(forProgram && r.Data != nil) {
-		return r.Blocks, nil
-	}
-	if s, ok := r.Data.(string); ok {
-		return []message.Block{message.TextBlock(s)}, nil
-	}
-	b, err := jsonx.Marshal(r.Data)
-	if err != nil {
-		return nil, diag.New(diag.Internal, "writing the result of a call: %w", err)
-	}
-	return []message.Block{message.TextBlock(string(b))}, nil
-}
-
-// store writes an artifact and returns its id.
-func (t *Thread) store(b []byte) (string, error) {
-	if t.p.Redact != nil {
-		b = t.p.Redact(b)
-	}
-	id := strings.TrimPrefix(item.DigestOf(b).String(), "sha256:")
-	if err := transcript.Base(t.p.Project, t.id).Write(transcript.ArtifactsDir+"/"+id+".txt", b, 0o600); err != nil {
-		return "", diag.Doing("storing an artifact of "+t.id, err)
-	}
-	return id, nil
-}
-
-// takeOutputs takes the outputs of the directive. They must pass its checks.
-func (t *Thread) takeOutputs(ctx context.Context, c *ToolCall, call message.Block, began time.Time) (*Dispatched, error) {
-	if err := t.begin(ctx, c, call, "", item.Digest{}, "T0", "run"); err != nil {
-		return nil, err
-	}
-	for _, check := range t.p.Directive.Checks {
-		if t.p.Check == nil || t.answersTools() {
-			break
-		}
-		t.mu.Lock()
-		t.tries[check.Tool]++
-		over := t.tries[check.Tool] > check.Attempts
-		t.mu.Unlock()
-		err := t.p.Check(ctx, c, check.Tool)
-		switch {
-		case ctx.Err() != nil:
-			return nil, diag.New(diag.Cancelled, "checking the outputs of %s: cancelled", t.id)
-		case err != nil && over:
-			return nil, diag.New(diag.ValidationFailed, "checking the outputs of %s: %s failed %d times: %w", t.id, check.Tool, check.Attempts+1, err)
-		case err != nil:
-			return t.finish(ctx, c, FailedResult(diag.ValidationFailed, "the check "+check.Tool+" failed: "+diag.Typed(err).Error()), began, call)
-		}
-	}
-	d, err := t.finish(ctx, c, &ToolResult{Data: map[string]any{"success": true}, Blocks: []message.Block{message.TextBlock("The outputs are taken.")}}, began, call)
-	if err != nil {
-		return nil, err
-	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.returned = c.Input
-	t.done = true
-	return d, nil
-}
-
-// Returned returns the outputs of directive_return, and whether the model called it.
-func (t *Thread) Returned() (map[string]any, bool) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.returned, t.done
-}
-
-// Declared reports whether the directive declares outputs.
-func (t *Thread) Declared() bool { return len(t.p.Directive.Outputs) > 0 }

@@ -17,10 +17,14 @@ func (c *Carried) RootOf(id string) string {
 }
 
 // Source returns the thread from which the messages were carried; their artifacts are there.
-func (c *Carried) Source() string { return cmp.Or(c.From, c.Follows) }
+func (c *Carried) Source() string {
+	return cmp.Or(c.From, c.Follows)
+}
 
 // follows reports whether the thread has the whole conversation of a completed one.
-func (c *Carried) follows() bool { return c != nil && c.Follows != "" && len(c.Messages) > 0 }
+func (c *Carried) follows() bool {
+	return c != nil && c.Follows != "" && len(c.Messages) > 0
+}
 
 // Follow returns the conversation of a thread that follows a completed one: all messages that the
 // model of that thread read and wrote, from the first, and text, which a person writes next.

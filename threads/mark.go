@@ -25,7 +25,9 @@ func Mark(ctx context.Context, id, state string, p Params) error {
 	defer func() { _ = log.Close() }()
 	t.log = log
 	if !IsThread(lines) {
-		return diag.New(diag.ThreadNotFound, "ending %s: it is not a thread", id).WithReason("no_thread").WithDetail("id", id)
+		return diag.New(diag.ThreadNotFound, "ending %s: it is not a thread", id).
+			WithReason("no_thread").
+			WithDetail("id", id)
 	}
 	s, err := summarize(p.Project, id, lines)
 	if err != nil {
@@ -42,14 +44,22 @@ func Mark(ctx context.Context, id, state string, p Params) error {
 		if t.money, err = p.Account(ctx, id, s.Limits.Spend); err != nil {
 			return err
 		}
-		return errors.Join(t.money.Recover(ctx, func(string) bool { return true }), t.money.Release(ctx, Failed, Orphaned))
+		return errors.Join(
+			t.money.Recover(ctx, func(string) bool { return true }),
+			t.money.Release(ctx, Failed, Orphaned),
+		)
 	case state == Failed && s.State != Suspended: // it was stopped before it closed the account
 		if t.money, err = p.Account(ctx, id, s.Limits.Spend); err != nil {
 			return err
 		}
-		return errors.Join(t.money.Recover(ctx, func(string) bool { return true }), t.money.Release(ctx, s.State, restReason(s.State, s.Error)))
+		return errors.Join(
+			t.money.Recover(ctx, func(string) bool { return true }),
+			t.money.Release(ctx, s.State, restReason(s.State, s.Error)),
+		)
 	default:
-		return diag.New(diag.ThreadState, "ending %s: it is %s", id, s.State).WithReason("ended").WithDetail("state", s.State)
+		return diag.New(diag.ThreadState, "ending %s: it is %s", id, s.State).
+			WithReason("ended").
+			WithDetail("state", s.State)
 	}
 	text, err := t.unanswered(lines)
 	if err != nil {
@@ -79,7 +89,9 @@ func Mark(ctx context.Context, id, state string, p Params) error {
 }
 
 // IsThread reports whether the lines of a log are those of a thread, not of a graph.
-func IsThread(lines []transcript.Line) bool { return len(lines) > 0 && lines[0].Event == evStarted }
+func IsThread(lines []transcript.Line) bool {
+	return len(lines) > 0 && lines[0].Event == evStarted
+}
 
 // unanswered finds the requests without an answer, and the text of the last answer.
 func (t *Thread) unanswered(lines []transcript.Line) (text string, err error) {
@@ -116,7 +128,11 @@ func (t *Thread) unanswered(lines []transcript.Line) (text string, err error) {
 // notThread is the error for a log that does not begin as the log of a thread does.
 func notThread(id string, lines []transcript.Line) error {
 	if len(lines) > 0 {
-		return diag.New(diag.ThreadNotFound, "reading %s: it is a run of a graph, not a thread", id).WithReason("run_of_graph").WithDetail("id", id)
+		return diag.New(diag.ThreadNotFound, "reading %s: it is a run of a graph, not a thread", id).
+			WithReason("run_of_graph").
+			WithDetail("id", id)
 	}
-	return diag.New(diag.ThreadNotFound, "reading %s: its log has no line", id).WithReason("no_thread").WithDetail("id", id)
+	return diag.New(diag.ThreadNotFound, "reading %s: its log has no line", id).
+		WithReason("no_thread").
+		WithDetail("id", id)
 }

@@ -99,7 +99,8 @@ func (t *Thread) storeAttachments() error {
 		if len(b.Data) == 0 {
 			continue
 		}
-		if err := StoreMedia(t.p.Project, t.id, b); err != nil {
+		err := StoreMedia(t.p.Project, t.id, b)
+		if err != nil {
 			return err
 		}
 		b.Data = nil
@@ -110,7 +111,8 @@ func (t *Thread) storeAttachments() error {
 // isNew reports whether a block, or one in it, is not an artifact yet: its content must not be in
 // a log. A server may send an image without content, of which no artifact can be read later.
 func isNew(b message.Block) bool {
-	return b.IsMedia() && (len(b.Data) > 0 || b.Artifact == "") || b.Type == message.ToolResult && slices.ContainsFunc(b.Content, isNew)
+	return b.IsMedia() && (len(b.Data) > 0 || b.Artifact == "") ||
+		b.Type == message.ToolResult && slices.ContainsFunc(b.Content, isNew)
 }
 
 // isText reports whether a file is a text, which every model reads.
@@ -118,7 +120,11 @@ func isText(b *message.Block) bool {
 	kind, _, _ := strings.Cut(b.MediaType, ";")
 	text := strings.HasPrefix(kind, "text/") || strings.HasSuffix(kind, "+xml") || strings.HasSuffix(kind, "+json") ||
 		slices.Contains([]string{"application/json", "application/xml", "application/yaml", "application/javascript"}, kind)
-	return text && len(b.Data) > 0 && utf8.Valid(b.Data) && !bytes.ContainsRune(b.Data, 0) && media.Recognise(b.Data) == ""
+	return text &&
+		len(b.Data) > 0 &&
+		utf8.Valid(b.Data) &&
+		!bytes.ContainsRune(b.Data, 0) &&
+		media.Recognise(b.Data) == ""
 }
 
 // keep prepares one block and stores its content.
@@ -134,7 +140,8 @@ func (t *Thread) keep(ctx context.Context, b message.Block) (message.Block, erro
 		}
 		b = prepared
 	}
-	if err := StoreMedia(t.p.Project, t.id, &b); err != nil {
+	err := StoreMedia(t.p.Project, t.id, &b)
+	if err != nil {
 		return b, err
 	}
 	b.Data = nil
@@ -156,7 +163,8 @@ func StoreMedia(project, id string, b *message.Block) error {
 	b.Artifact = message.ArtifactID(b.Data)
 	b.Bytes = int64(len(b.Data))
 	b.Prepared = false
-	if err := transcript.Base(project, id).Write(mediaFile(b), b.Data, 0o600); err != nil {
+	err := transcript.Base(project, id).Write(mediaFile(b), b.Data, 0o600)
+	if err != nil {
 		return diag.Doing("storing an artifact of "+id, err)
 	}
 	return nil
@@ -224,7 +232,9 @@ func (s *Service) readable(blocks []message.Block, left *int64) []message.Block 
 	return out
 }
 
-func isMedia(b message.Block) bool { return b.IsMedia() || slices.ContainsFunc(b.Content, isMedia) }
+func isMedia(b message.Block) bool {
+	return b.IsMedia() || slices.ContainsFunc(b.Content, isMedia)
+}
 
 // withMedia returns a request with the content of its images and files, from the artifacts of
 // the thread. A missing or altered one is TRANSCRIPT_BROKEN.
@@ -285,12 +295,18 @@ func (t *Thread) content(b *message.Block) ([]byte, error) {
 func ReadMedia(project, id string, b *message.Block) ([]byte, error) {
 	broken := func(format string, args ...any) error {
 		e := diag.New(diag.TranscriptBroken, "reading an artifact: "+format, args...)
-		return e.WithReason("transcript_artifact").WithDetail("path", transcript.Base(project, id).Path(mediaFile(b)))
+		return e.
+			WithReason("transcript_artifact").
+			WithDetail("path", transcript.Base(project, id).Path(mediaFile(b)))
 	}
 	if len(b.Artifact) != sha256.Size*2 || strings.Trim(b.Artifact, "0123456789abcdef") != "" {
 		return nil, broken("%q is not the id of one", b.Artifact)
 	}
-	content, _, err := openat.Read(project, transcript.Dir+"/"+id+"/"+mediaFile(b), media.MaxImageBytes)
+	content, _, err := openat.Read(
+		project,
+		transcript.Dir+"/"+id+"/"+mediaFile(b),
+		media.MaxImageBytes,
+	)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, broken("%s%s is missing: %w", b.Artifact, media.Extension(b.MediaType), fs.ErrNotExist)

@@ -2,9 +2,6 @@ package threads
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -14,7 +11,6 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cuttext"
-	"github.com/ryeos/rye/internal/jsonx"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/threads/message"
 )
@@ -34,7 +30,13 @@ func AnswerOf(turn int64, resp *message.Response) *Answer {
 }
 
 func (a *answer) answer() *Answer {
-	out := &Answer{Turn: a.turn, Stop: a.resp.Stop, Text: a.resp.Text(), Calls: []string{}, Usage: a.resp.Usage}
+	out := &Answer{
+		Turn:  a.turn,
+		Stop:  a.resp.Stop,
+		Text:  a.resp.Text(),
+		Calls: []string{},
+		Usage: a.resp.Usage,
+	}
 	out.Text = cuttext.Start(out.Text, maxAnswerText)
 	for _, c := range a.resp.Calls() {
 		out.Calls = append(out.Calls, c.ID)
@@ -143,7 +145,12 @@ func (t *Thread) Unanswered() error {
 
 // facts returns the context of error classification.
 func (f *Failure) facts() map[string]any {
-	out := map[string]any{"error": map[string]any{"code": f.Code, "type": f.Type, "message": f.Message, "reason": f.Reason}}
+	out := map[string]any{"error": map[string]any{
+		"code":    f.Code,
+		"type":    f.Type,
+		"message": f.Message,
+		"reason":  f.Reason,
+	}}
 	if f.Body != "" {
 		out["error"].(map[string]any)["body"] = f.Body
 	}
@@ -165,7 +172,13 @@ func (f *Failure) facts() map[string]any {
 // records the request, calls, settles and records the answer. Every path that executes
 // a provider item in a thread ends here. node is the key of the node of the loop. own is a request that is not about the
 // conversation; nil means the conversation.
-func (t *Thread) Attempt(ctx context.Context, node string, s *Service, call Caller, own *message.Request) (*message.Response, error) {
+func (t *Thread) Attempt(
+	ctx context.Context,
+	node string,
+	s *Service,
+	call Caller,
+	own *message.Request,
+) (*message.Response, error) {
 	if own == nil {
 		// A step that is a program asks again after a crash, or twice.
 		if a := t.recorded(node); a != nil {
@@ -180,11 +193,24 @@ func (t *Thread) Attempt(ctx context.Context, node string, s *Service, call Call
 		call = t.replayed // whatever a provider item would call
 	}
 	began := t.p.Now()
-	d := &deltas{ctx: ctx, t: t, turn: at.turn, texts: map[part]TextFilter{}}
+	d := &deltas{
+		ctx:   ctx,
+		t:     t,
+		turn:  at.turn,
+		texts: map[part]TextFilter{},
+	}
 	resp, err := call(ctx, req, d.add)
 	d.flush()
 	if err == nil {
-		err = t.answered(ctx, node, at, resp, s, t.p.Now().Sub(began), own != nil)
+		err = t.answered(
+			ctx,
+			node,
+			at,
+			resp,
+			s,
+			t.p.Now().Sub(began),
+			own != nil,
+		)
 		return resp, err
 	}
 	return nil, t.missed(ctx, at, s, err)
@@ -201,7 +227,11 @@ type attempt struct {
 
 // cost returns what the call cost. What is an estimate of rye is at most what was reserved,
 // which is the most that the call can cost; what the service states is charged in full.
-func (a *attempt) cost(s *Service, model string, u message.Usage) (cost policy.USD, assumed bool) {
+func (a *attempt) cost(
+	s *Service,
+	model string,
+	u message.Usage,
+) (cost policy.USD, assumed bool) {
 	cost, assumed = s.Cost(model, u)
 	if u.Assumed > 0 {
 		cost = min(cost, a.reserved)
@@ -210,11 +240,18 @@ func (a *attempt) cost(s *Service, model string, u message.Usage) (cost policy.U
 }
 
 // over returns how much more than the reservation a call cost.
-func (a *attempt) over(cost policy.USD) policy.USD { return max(0, cost-a.reserved) }
+func (a *attempt) over(cost policy.USD) policy.USD {
+	return max(0, cost-a.reserved)
+}
 
 // reserve prepares a call: after it, the request is on the disk and its worst case in
 // the ledger.
-func (t *Thread) reserve(ctx context.Context, node string, s *Service, own *message.Request) (*message.Request, *attempt, error) {
+func (t *Thread) reserve(
+	ctx context.Context,
+	node string,
+	s *Service,
+	own *message.Request,
+) (*message.Request, *attempt, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if err := t.missedBefore(ctx); err != nil {
@@ -253,7 +290,8 @@ func (t *Thread) reserve(ctx context.Context, node string, s *Service, own *mess
 		}
 	}
 	if !t.inTurn {
-		if err := t.record(ctx, false, evTurn, map[string]any{"turn": t.turns + 1}); err != nil {
+		err := t.record(ctx, false, evTurn, map[string]any{"turn": t.turns + 1})
+		if err != nil {
 			return nil, nil, err
 		}
 		t.inTurn, t.attempts = true, 0
@@ -262,10 +300,24 @@ func (t *Thread) reserve(ctx context.Context, node string, s *Service, own *mess
 	if own == nil {
 		t.misses++
 	}
-	at := &attempt{turn: t.turns + 1, number: t.attempts, reserved: e.Cost, bytes: e.Bytes, media: e.Media}
+	at := &attempt{
+		turn:     t.turns + 1,
+		number:   t.attempts,
+		reserved: e.Cost,
+		bytes:    e.Bytes,
+		media:    e.Media,
+	}
 	// The hash distinguishes it from the reservation of a later state of the log, which a person gave up (rye threads accept).
-	at.id = fmt.Sprintf("%s/%d/%d/%d-%.8s", t.id, at.turn, at.number, t.log.Seq(), strings.TrimPrefix(t.log.Last(), "sha256:"))
-	if err := t.money.Reserve(ctx, at.id, s.Model, e.Cost); err != nil {
+	at.id = fmt.Sprintf(
+		"%s/%d/%d/%d-%.8s",
+		t.id,
+		at.turn,
+		at.number,
+		t.log.Seq(),
+		strings.TrimPrefix(t.log.Last(), "sha256:"),
+	)
+	err = t.money.Reserve(ctx, at.id, s.Model, e.Cost)
+	if err != nil {
 		return nil, nil, t.limited(ctx, err)
 	}
 	digest, err := digestOf(req)
@@ -277,7 +329,12 @@ func (t *Thread) reserve(ctx context.Context, node string, s *Service, own *mess
 	}
 	if err != nil {
 		// Nothing was sent.
-		return nil, nil, errors.Join(err, t.money.Settle(context.WithoutCancel(ctx), at.id, 0, false))
+		return nil, nil, errors.Join(err, t.money.Settle(
+			context.WithoutCancel(ctx),
+			at.id,
+			0,
+			false,
+		))
 	}
 	full.CacheKey = t.id // after the digest: a replay has another id
 	return full, at, nil
@@ -287,7 +344,8 @@ func (t *Thread) reserve(ctx context.Context, node string, s *Service, own *mess
 // classifier or a hook that always repeats would otherwise go on until the time is over.
 // A thread that a person resumes begins again at 0.
 func (t *Thread) repeats() error {
-	if most := t.p.MaxAttempts + int64(t.service); t.p.MaxAttempts > 0 && t.misses >= most {
+	most := t.p.MaxAttempts + int64(t.service)
+	if t.p.MaxAttempts > 0 && t.misses >= most {
 		return exceeded(diag.LimitExceeded, t.id, "attempts", t.misses, most)
 	}
 	return nil
@@ -295,7 +353,12 @@ func (t *Thread) repeats() error {
 
 // fit lowers the maximum of the answer to what money and tokens permit, and returns
 // the most that the call can use.
-func (t *Thread) fit(ctx context.Context, s *Service, req *message.Request, previous *Previous) (Estimate, error) {
+func (t *Thread) fit(
+	ctx context.Context,
+	s *Service,
+	req *message.Request,
+	previous *Previous,
+) (Estimate, error) {
 	balance, err := t.money.Balance(ctx)
 	if err != nil {
 		return Estimate{}, err
@@ -307,8 +370,12 @@ func (t *Thread) fit(ctx context.Context, s *Service, req *message.Request, prev
 	}
 	u := t.used()
 	tokens := t.p.Limits.Tokens - u.NewTokens
-	fresh := func(e Estimate) int64 { return t.fresher.next(e, previous == nil && t.last != nil) }
-	fits := func(e Estimate) bool { return e.Cost <= balance.Left() && fresh(e) <= tokens }
+	fresh := func(e Estimate) int64 {
+		return t.fresher.next(e, previous == nil && t.last != nil)
+	}
+	fits := func(e Estimate) bool {
+		return e.Cost <= balance.Left() && fresh(e) <= tokens
+	}
 	if fits(e) {
 		return e, nil
 	}
@@ -320,7 +387,14 @@ func (t *Thread) fit(ctx context.Context, s *Service, req *message.Request, prev
 	}
 	switch {
 	case fresh(e) > tokens:
-		return e, exceeded(diag.LimitExceeded, t.id, "tokens", u.NewTokens, t.p.Limits.Tokens).WithDetail("needed", fresh(e))
+		return e, exceeded(
+			diag.LimitExceeded,
+			t.id,
+			"tokens",
+			u.NewTokens,
+			t.p.Limits.Tokens,
+		).
+			WithDetail("needed", fresh(e))
 	case e.Cost > balance.Left():
 		return e, balance.Exceeded("running "+t.id, e.Cost).WithDetail("thread_id", t.id)
 	}
@@ -374,7 +448,15 @@ func (t *Thread) limited(ctx context.Context, err error) error {
 }
 
 // answered settles and records an answer.
-func (t *Thread) answered(ctx context.Context, node string, at *attempt, resp *message.Response, s *Service, took time.Duration, aside bool) error {
+func (t *Thread) answered(
+	ctx context.Context,
+	node string,
+	at *attempt,
+	resp *message.Response,
+	s *Service,
+	took time.Duration,
+	aside bool,
+) error {
 	cost, assumed := at.cost(s, resp.Model, resp.Usage)
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -431,7 +513,13 @@ func (t *Thread) take(key string, sent *Previous, d *responseData) {
 		return
 	}
 	t.misses = 0
-	a := &answer{turn: d.Turn, resp: message.Response{Blocks: d.Blocks, Stop: d.Stop, StopRaw: d.StopRaw, Usage: d.Usage, Model: d.Model}}
+	a := &answer{turn: d.Turn, resp: message.Response{
+		Blocks:  d.Blocks,
+		Stop:    d.Stop,
+		StopRaw: d.StopRaw,
+		Usage:   d.Usage,
+		Model:   d.Model,
+	}}
 	if key != "" {
 		t.byKey[key] = a
 	}
@@ -459,100 +547,23 @@ func (t *Thread) missed(ctx context.Context, at *attempt, s *Service, err error)
 	t.fresher.missed(f.Usage)
 	t.spent = t.spent.Plus(cost)
 	t.lastErr = f.Err
-	t.failure = &pending{turn: at.turn, attempt: at.number, failure: f, cost: cost, assumed: assumed, over: at.over(cost)}
+	t.failure = &pending{
+		turn:    at.turn,
+		attempt: at.number,
+		failure: f,
+		cost:    cost,
+		assumed: assumed,
+		over:    at.over(cost),
+	}
 	if ctx.Err() != nil {
-		return errors.Join(diag.New(diag.Cancelled, "calling the model of %s: cancelled", t.id), t.missedBefore(ctx), serr)
+		return errors.Join(
+			diag.New(diag.Cancelled, "calling the model of %s: cancelled", t.id),
+			t.missedBefore(ctx),
+			serr,
+		)
 	}
 	if serr != nil {
 		return serr
 	}
 	return f
-}
-
-// Failed returns the facts of the failed attempt that is not yet classified, its number
-// and its cost; nil if the log has none.
-// A program that swallows the failure of the service does not hide it: the failure is classified
-// as if the program had reported it.
-func (t *Thread) Failed() (facts map[string]any, number int64, cost policy.USD) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.failure == nil {
-		return nil, 0, 0
-	}
-	return t.failure.failure.facts(), t.failure.attempt, t.failure.cost
-}
-
-// classified records a failed attempt with what a step found out about it. The figures
-// are the kernel's.
-func (t *Thread) classified(ctx context.Context, raw []byte) error {
-	if t.failure == nil {
-		return nil // it is recorded
-	}
-	var found errorData
-	if err := json.Unmarshal(raw, &found); err != nil {
-		return err
-	}
-	d := t.failure.data()
-	d.ID, d.Category, d.RetryIn, d.Overflow, d.Window = found.ID, found.Category, found.RetryIn, found.Overflow, max(found.Window, 0)
-	t.learn(d.Window)
-	if found.Code != "" {
-		d.Code = found.Code
-	}
-	t.failure = nil
-	return t.record(ctx, true, evError, d)
-}
-
-// Fallbacks returns the models that are left if the current one fails.
-func (t *Thread) Fallbacks() []string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	out := []string{}
-	for _, s := range t.p.Services[t.service+1:] {
-		out = append(out, s.name())
-	}
-	return out
-}
-
-func (s *Service) name() string { return s.Provider.ID + ":" + s.Model }
-
-// Switch continues with the next fallback, and reports whether there is one.
-func (t *Thread) Switch(ctx context.Context, reason string) (bool, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.service+1 >= len(t.p.Services) {
-		return false, nil
-	}
-	from := t.p.Services[t.service]
-	t.service++
-	t.recount() // another service counts otherwise
-	return true, t.record(ctx, true, evSwitched, switchedData{From: from.name(), To: t.p.Services[t.service].name(), Reason: reason})
-}
-
-func (p *pending) data() errorData {
-	d := errorData{Turn: p.turn, Attempt: p.attempt, Code: p.failure.Code, Status: p.failure.Status, Message: p.failure.Error(), Cost: p.cost, Assumed: p.assumed, Overspent: p.over}
-	if p.failure.Usage.Total() > 0 {
-		d.Usage = &p.failure.Usage
-	}
-	return d
-}
-
-// missedBefore records a failed attempt that nothing classified.
-// A call that a crash interrupted is settled in full and recorded as model_error with the id
-// interrupted.
-func (t *Thread) missedBefore(ctx context.Context) error {
-	if t.failure == nil {
-		return nil
-	}
-	d := t.failure.data()
-	t.failure = nil
-	return t.record(ctx, true, evError, d)
-}
-
-func digestOf(v any) (string, error) {
-	b, err := jsonx.Marshal(v)
-	if err != nil {
-		return "", diag.New(diag.Internal, "writing a request: %w", err)
-	}
-	sum := sha256.Sum256(b)
-	return "sha256:" + hex.EncodeToString(sum[:]), nil
 }

@@ -75,7 +75,8 @@ func nearest(name, id string, names []string) string {
 	}
 	last := strings.ToLower(id[strings.LastIndexByte(id, '/')+1:])
 	for _, n := range names {
-		if i := strings.LastIndex(n, "__"); i >= 0 && n[i+2:] == last {
+		i := strings.LastIndex(n, "__")
+		if i >= 0 && n[i+2:] == last {
 			return n
 		}
 	}
@@ -89,7 +90,8 @@ func withWords(name string, names []string) string {
 	found := ""
 	for _, n := range names {
 		has := wordsOf(n)
-		if len(asked) == 0 || slices.ContainsFunc(asked, func(w string) bool { return !slices.Contains(has, w) }) {
+		if len(asked) == 0 ||
+			slices.ContainsFunc(asked, func(w string) bool { return !slices.Contains(has, w) }) {
 			continue
 		}
 		if found != "" {
@@ -103,7 +105,11 @@ func withWords(name string, names []string) string {
 // wordsOf returns the words of a name in lower case.
 func wordsOf(name string) []string {
 	spaced := camelCase().ReplaceAllString(name, "$1 $2")
-	return strings.FieldsFunc(strings.ToLower(spaced), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	return strings.FieldsFunc(strings.ToLower(spaced), func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r)
+	})
 }
 
-var camelCase = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(\p{Ll})(\p{Lu})`) })
+var camelCase = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(\p{Ll})(\p{Lu})`)
+})

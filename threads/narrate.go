@@ -71,7 +71,11 @@ func narrated(event string, data []byte, called map[string]string) (string, erro
 		err := into(data, &d)
 		input, _ := jsonx.Marshal(d.Input)
 		called[d.CallID] = d.Name
-		return fmt.Sprintf("\n- calls %s %s\n", recordtext.Inline(d.Name), recordtext.Inline(string(input))), err
+		return fmt.Sprintf(
+			"\n- calls %s %s\n",
+			recordtext.Inline(d.Name),
+			recordtext.Inline(string(input)),
+		), err
 	case evResult:
 		var d resultData
 		err := into(data, &d)
@@ -86,11 +90,21 @@ func narrated(event string, data []byte, called map[string]string) (string, erro
 			}
 			text.WriteString(b.Text + " ")
 		}
-		return fmt.Sprintf("- %s %s in %s: %s\n", recordtext.Inline(called[d.CallID]), outcome, time.Duration(d.Duration)*time.Millisecond, recordtext.Inline(strings.TrimSpace(text.String()))), err
+		return fmt.Sprintf(
+			"- %s %s in %s: %s\n",
+			recordtext.Inline(called[d.CallID]),
+			outcome,
+			time.Duration(d.Duration)*time.Millisecond,
+			recordtext.Inline(strings.TrimSpace(text.String())),
+		), err
 	case evDenied:
 		var d deniedData
 		err := into(data, &d)
-		return fmt.Sprintf("- %s denied: %s\n", recordtext.Inline(called[d.CallID]), recordtext.Inline(d.Message)), err
+		return fmt.Sprintf(
+			"- %s denied: %s\n",
+			recordtext.Inline(called[d.CallID]),
+			recordtext.Inline(d.Message),
+		), err
 	case evCompacted:
 		var d compactedData
 		err := into(data, &d)

@@ -32,7 +32,10 @@ func ReadRecorded(project, id string) (*Recorded, error) {
 		return nil, err
 	}
 	bad := func(why string) error {
-		return diag.New(diag.ThreadState, "recording %s: %s", id, why).WithReason("not_recordable").WithDetail("id", id).WithDetail("state", s.State)
+		return diag.New(diag.ThreadState, "recording %s: %s", id, why).
+			WithReason("not_recordable").
+			WithDetail("id", id).
+			WithDetail("state", s.State)
 	}
 	switch {
 	case s.State != Completed:
@@ -79,7 +82,13 @@ func recordedEvents(project, id string) (events []Event, date string, others int
 		}
 		switch {
 		case err != nil:
-			return nil, "", 0, diag.New(diag.TranscriptBroken, "reading %s: line %d: %w", id, lines[i].Seq, err)
+			return nil, "", 0, diag.New(
+				diag.TranscriptBroken,
+				"reading %s: line %d: %w",
+				id,
+				lines[i].Seq,
+				err,
+			)
 		case e == nil:
 		case e.Data == nil:
 			others++
@@ -144,7 +153,9 @@ func reduced(event string, data []byte) (*Event, error) {
 	}
 	switch d := v.(type) {
 	case *Prompt:
-		d.System = slices.DeleteFunc(d.System, func(s SystemText) bool { return s.Source == message.EnvironmentSource })
+		d.System = slices.DeleteFunc(d.System, func(s SystemText) bool {
+			return s.Source == message.EnvironmentSource
+		})
 		for i := range d.System {
 			d.System[i].Digest = item.Digest{}
 		}
@@ -286,6 +297,8 @@ func CallsOf(events []Event) ([]CallOutcome, error) {
 			out[i].IsError, out[i].Text = d.IsError, text.String()
 		}
 	}
-	slices.SortStableFunc(out, func(a, b CallOutcome) int { return asked[a.ID] - asked[b.ID] })
+	slices.SortStableFunc(out, func(a, b CallOutcome) int {
+		return asked[a.ID] - asked[b.ID]
+	})
 	return out, nil
 }

@@ -117,7 +117,9 @@ func (r *Recording) Attachments() ([]message.Block, error) {
 		if err != nil {
 			return nil, r.broken(&r.lines[i], err)
 		}
-		return slices.DeleteFunc(p.Message.Blocks, func(b message.Block) bool { return !b.IsMedia() && !strings.HasPrefix(b.Text, "<file-") }), nil
+		return slices.DeleteFunc(p.Message.Blocks, func(b message.Block) bool {
+			return !b.IsMedia() && !strings.HasPrefix(b.Text, "<file-")
+		}), nil
 	}
 	return nil, nil
 }
@@ -223,7 +225,11 @@ func (t *Thread) asRecorded(ctx context.Context, node string) (string, error) {
 }
 
 // replayed is the Caller of a thread that has a recording: no service is called.
-func (t *Thread) replayed(_ context.Context, req *message.Request, onDelta func(message.Delta)) (*message.Response, error) {
+func (t *Thread) replayed(
+	_ context.Context,
+	req *message.Request,
+	onDelta func(message.Delta),
+) (*message.Response, error) {
 	r := t.p.Replay
 	was, resp, err := r.next()
 	if err != nil {
@@ -242,8 +248,16 @@ func (t *Thread) replayed(_ context.Context, req *message.Request, onDelta func(
 			r.Differs(d)
 		}
 		if r.Strict {
-			return nil, t.mismatched(diag.New(diag.ReplayMismatch, "replaying %s: call %d of the model differs from the recorded one in its %s", r.ID, d.Call, d.Part).
-				WithDetail("recording", r.ID).WithDetail("call", d.Call).WithDetail("part", d.Part))
+			return nil, t.mismatched(diag.New(
+				diag.ReplayMismatch,
+				"replaying %s: call %d of the model differs from the recorded one in its %s",
+				r.ID,
+				d.Call,
+				d.Part,
+			).
+				WithDetail("recording", r.ID).
+				WithDetail("call", d.Call).
+				WithDetail("part", d.Part))
 		}
 	}
 	if text := resp.Text(); text != "" && onDelta != nil {
@@ -287,10 +301,22 @@ func (t *Thread) replayTool(_ context.Context, c *ToolCall) (*ToolResult, error)
 	}
 	was := t.p.Replay.results[c.ID]
 	if was == nil {
-		return nil, t.mismatched(diag.New(diag.ReplayMismatch, "replaying %s: the recording has no result of the call %q of %s", t.p.Replay.ID, c.ID, c.Tool.Name).
+		return nil, t.mismatched(diag.New(
+			diag.ReplayMismatch,
+			"replaying %s: the recording has no result of the call %q of %s",
+			t.p.Replay.ID,
+			c.ID,
+			c.Tool.Name,
+		).
 			WithDetail("recording", t.p.Replay.ID).WithDetail("call_id", c.ID))
 	}
-	if err := c.Start(c.Tool.Ref, c.Tool.Digest, c.Tool.Tier.String(), "recorded"); err != nil {
+	err := c.Start(
+		c.Tool.Ref,
+		c.Tool.Digest,
+		c.Tool.Tier.String(),
+		"recorded",
+	)
+	if err != nil {
 		return nil, err
 	}
 	return &ToolResult{Blocks: was.content, IsError: was.isError, replayed: true}, nil
@@ -328,14 +354,17 @@ func (t *Thread) recordedReturn(callID string) *ToolResult {
 	if !t.answersTools() {
 		return nil
 	}
-	if was := t.p.Replay.results[callID]; was != nil && was.isError {
+	was := t.p.Replay.results[callID]
+	if was != nil && was.isError {
 		return &ToolResult{Blocks: was.content, IsError: true, replayed: true}
 	}
 	return nil
 }
 
 // answersTools reports whether the calls of tools are answered from a recording.
-func (t *Thread) answersTools() bool { return t.p.Replay != nil && !t.p.Replay.RunTools }
+func (t *Thread) answersTools() bool {
+	return t.p.Replay != nil && !t.p.Replay.RunTools
+}
 
 // difference compares two requests by what the model reads: system text, tools and messages.
 func difference(call int64, was, is *message.Request) (Difference, bool) {
@@ -366,7 +395,9 @@ func difference(call int64, was, is *message.Request) (Difference, bool) {
 
 // fenceName is the name of an element around a text in the prompt. It begins with the digest of a
 // file with its signature, which changes when the file is signed again.
-var fenceName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(</?context-)[0-9a-f]{16}\b`) })
+var fenceName = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(</?context-)[0-9a-f]{16}\b`)
+})
 
 func unfenced(text string) string {
 	if !strings.Contains(text, "context-") {
@@ -420,7 +451,12 @@ func resultsOf(req *message.Request) (out []namedResult) {
 }
 
 func definition(d *message.ToolDef) string {
-	return fmt.Sprintf("tool %s\n%s%s", d.Name, indented(d.Description), indented(pretty(d.Schema)))
+	return fmt.Sprintf(
+		"tool %s\n%s%s",
+		d.Name,
+		indented(d.Description),
+		indented(pretty(d.Schema)),
+	)
 }
 
 // parts renders system text, tools and messages of a request as lines, so that a difference

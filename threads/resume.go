@@ -90,7 +90,8 @@ func ReadStarted(project, id string) (*Started, error) {
 		for _, c := range h.Caps {
 			set = append(set, policy.Cap(c))
 		}
-		s.Held = s.Held.With(policy.Grant{Caps: set, Source: h.Source, Profile: h.Profile})
+		s.Held = s.Held.
+			With(policy.Grant{Caps: set, Source: h.Source, Profile: h.Profile})
 	}
 	for i := range lines {
 		switch lines[i].Event {
@@ -147,7 +148,9 @@ func Resume(ctx context.Context, id string, p Params, text string) (*Result, err
 	case err != nil:
 		return nil, err
 	case state == Completed || state == Continued:
-		return nil, diag.New(diag.ThreadState, "resuming %s: it is %s", id, state).WithReason("ended").WithDetail("state", state)
+		return nil, diag.New(diag.ThreadState, "resuming %s: it is %s", id, state).
+			WithReason("ended").
+			WithDetail("state", state)
 	case declined(lines):
 		return nil, diag.New(diag.ApprovalDenied, "resuming %s: a person refused what it asks for", id)
 	}
@@ -159,7 +162,8 @@ func Resume(ctx context.Context, id string, p Params, text string) (*Result, err
 	}
 	// The result of the earlier end would hide that of the next one if this process is
 	// stopped between the last line and the result.
-	if err := transcript.Base(p.Project, id).Remove(ResultFile); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := transcript.Base(p.Project, id).Remove(ResultFile); err != nil &&
+		!errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
 	d := resumedData{
@@ -183,7 +187,11 @@ func Resume(ctx context.Context, id string, p Params, text string) (*Result, err
 			return nil, err
 		}
 		t.mu.Lock()
-		err = t.step(ctx, Identity{Ref: t.resumedBy()}, messageOf(t.resumedBy(), text, attached...))
+		err = t.step(
+			ctx,
+			Identity{Ref: t.resumedBy()},
+			messageOf(t.resumedBy(), text, attached...),
+		)
 		t.mu.Unlock()
 		if err != nil {
 			return nil, err
@@ -193,7 +201,9 @@ func Resume(ctx context.Context, id string, p Params, text string) (*Result, err
 	return t.walk(ctx, lines)
 }
 
-func (t *Thread) resumedBy() string { return cmp.Or(t.p.ResumedBy, "person") }
+func (t *Thread) resumedBy() string {
+	return cmp.Or(t.p.ResumedBy, "person")
+}
 
 // messageOf returns the event of a message with a text, if it is not empty, after images and
 // files.
@@ -245,7 +255,9 @@ func (t *Thread) settleOpen(ctx context.Context) error {
 // wasSent reports whether the log has the request of a reservation, also one whose answer
 // could not be settled. Of another thread of the chain, whose log was not read, every
 // request is believed to be sent.
-func (t *Thread) wasSent(id string) bool { return t.sent[id] || !strings.HasPrefix(id, t.id+"/") }
+func (t *Thread) wasSent(id string) bool {
+	return t.sent[id] || !strings.HasPrefix(id, t.id+"/")
+}
 
 // Sent returns what reports whether a thread has sent the request of a reservation. If its
 // log cannot be read, each is believed to be sent.
@@ -292,7 +304,9 @@ func (t *Thread) replay(lines []transcript.Line) (state string, err error) {
 		}
 	}
 	if len(lines) == 0 || lines[0].Event != evStarted {
-		return "", diag.New(diag.ThreadNotFound, "resuming %s: it is not a thread", t.id).WithReason("no_thread").WithDetail("id", t.id)
+		return "", diag.New(diag.ThreadNotFound, "resuming %s: it is not a thread", t.id).
+			WithReason("no_thread").
+			WithDetail("id", t.id)
 	}
 	t.active += transcript.Active(lines, evStarted)
 	t.pendingReturn()
@@ -306,7 +320,8 @@ func (t *Thread) pendingReturn() {
 		return
 	}
 	for _, c := range a.resp.Calls() {
-		if r := t.results[c.ID]; c.Name == ReturnTool && r != nil && !r.isError {
+		r := t.results[c.ID]
+		if c.Name == ReturnTool && r != nil && !r.isError {
 			if tool, problem := t.offered(c.Name); problem == "" {
 				if input, bad := t.fits(tool, c); bad == "" {
 					t.returned = input
@@ -418,7 +433,11 @@ func (t *Thread) modelLine(event string, data []byte) error {
 		}
 		r := t.answers(d.Turn, d.Attempt)
 		d.believe(&r.data)
-		t.take(r.key, &Previous{Bytes: r.data.Bytes, Media: r.data.Media}, &d)
+		t.take(
+			r.key,
+			&Previous{Bytes: r.data.Bytes, Media: r.data.Media},
+			&d,
+		)
 	case evError:
 		var d errorData
 		if err := into(data, &d); err != nil {

@@ -112,7 +112,8 @@ func (t *Thread) Shorten(ctx context.Context, node string, s *Shortening) error 
 	if err := json.Unmarshal(raw, &kept); err != nil {
 		return diag.New(diag.Internal, "making the conversation of %s shorter: %w", t.id, err)
 	}
-	if at > t.short.from || slices.ContainsFunc(kept.Results, func(r Reference) bool { _, was := t.short.results[r.CallID]; return !was }) {
+	if at > t.short.from ||
+		slices.ContainsFunc(kept.Results, func(r Reference) bool { _, was := t.short.results[r.CallID]; return !was }) {
 		t.misses = 0 // the next request is another one
 	}
 	t.shorten(&kept)
@@ -129,7 +130,8 @@ func (t *Thread) shorten(d *compactedData) {
 	for _, r := range d.Results {
 		t.short.results[r.CallID] = r.Text
 	}
-	if at := t.entryOf(d.Keep); d.Keep > 0 && at >= 0 {
+	at := t.entryOf(d.Keep)
+	if d.Keep > 0 && at >= 0 {
 		t.short.from = at
 		t.short.text = d.Text
 	}
@@ -143,7 +145,8 @@ func (t *Thread) shorten(d *compactedData) {
 // entryOf returns the index of the answer of a turn that the model reads, -1 for none.
 func (t *Thread) entryOf(turn int64) int {
 	for i := t.short.from; i < len(t.entries); i++ {
-		if a := t.entries[i].answer; a != nil && a.turn == turn {
+		a := t.entries[i].answer
+		if a != nil && a.turn == turn {
 			return i
 		}
 	}
@@ -331,4 +334,6 @@ func bytesOf(v any) int64 {
 	return n
 }
 
-func inTokens(v any) int64 { return (bytesOf(v) + 3) / 4 }
+func inTokens(v any) int64 {
+	return (bytesOf(v) + 3) / 4
+}

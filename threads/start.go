@@ -183,7 +183,10 @@ func (t *Thread) walk(ctx context.Context, lines []transcript.Line) (*Result, er
 func (t *Thread) within(ctx context.Context) (context.Context, context.CancelFunc) {
 	inner, cancel := context.WithCancelCause(ctx)
 	t.mu.Lock()
-	t.limit = time.AfterFunc(max(t.timeLeft(), 0), func() { cancel(context.DeadlineExceeded) })
+	t.limit = time.AfterFunc(
+		max(t.timeLeft(), 0),
+		func() { cancel(context.DeadlineExceeded) },
+	)
 	limit := t.limit
 	t.mu.Unlock()
 	return overtime{inner, ctx}, func() { limit.Stop(); cancel(nil) }
@@ -204,15 +207,25 @@ func (o overtime) Err() error {
 }
 
 // AfterFunc has derived contexts watch the context inside without a goroutine.
-func (o overtime) AfterFunc(f func()) (stop func() bool) { return context.AfterFunc(o.Context, f) }
+func (o overtime) AfterFunc(f func()) (stop func() bool) {
+	return context.AfterFunc(o.Context, f)
+}
 
 // Value implements context.Context. It does not return the context inside, so that derived
 // contexts get the error of Err.
-func (o overtime) Value(key any) any { return o.outer.Value(key) }
+func (o overtime) Value(key any) any {
+	return o.outer.Value(key)
+}
 
 // timeOver is the end of a thread at its duration. It has no hooks: no time is left for them.
 func (t *Thread) timeOver() error {
-	return exceeded(diag.LimitExceeded, t.id, "duration_seconds", int64(t.elapsed()/time.Second), t.p.Limits.DurationSeconds)
+	return exceeded(
+		diag.LimitExceeded,
+		t.id,
+		"duration_seconds",
+		int64(t.elapsed()/time.Second),
+		t.p.Limits.DurationSeconds,
+	)
 }
 
 // Ending is how the loop ends the thread. The kernel accepts it within what happened:
@@ -249,11 +262,15 @@ func (t *Thread) end(ctx context.Context, cancelled bool, err error) (*Result, e
 	if a := t.lastAnswer(); a != nil {
 		r.Text = a.resp.Text()
 	}
-	cancelled = cancelled || diag.CodeOf(err) == diag.Cancelled || errors.Is(err, context.Canceled)
+	cancelled = cancelled ||
+		diag.CodeOf(err) == diag.Cancelled ||
+		errors.Is(err, context.Canceled)
 	switch {
 	case cancelled:
 		r.Status = Cancelled
-		err = diag.New(diag.Cancelled, "running %s: cancelled", t.p.Directive.Ref).WithReason("thread_resume").WithDetail("thread_id", t.id)
+		err = diag.New(diag.Cancelled, "running %s: cancelled", t.p.Directive.Ref).
+			WithReason("thread_resume").
+			WithDetail("thread_id", t.id)
 	case err != nil:
 	case t.done && !t.rests():
 		r.Outputs = t.returned
@@ -277,7 +294,9 @@ func (t *Thread) end(ctx context.Context, cancelled bool, err error) (*Result, e
 
 // rests reports whether the loop suspends the thread, which it can also do when the model has
 // returned the outputs: a person may want to see them.
-func (t *Thread) rests() bool { return t.ending != nil && t.ending.State == Suspended }
+func (t *Thread) rests() bool {
+	return t.ending != nil && t.ending.State == Suspended
+}
 
 // localServer is the reason of a failed call whose hint needs the address: nothing
 // listens there.
@@ -319,8 +338,12 @@ func (t *Thread) judge(r *Result) error {
 		for k, v := range e.Details {
 			out.WithDetail(k, v)
 		}
-		if e := diag.Typed(t.lastErr); e != nil && e.Code == code && e.Reason == localServer {
-			out.WithReason(e.Reason).WithDetail("address", e.Details["address"]).WithDetail("provider", e.Details["provider"])
+		e := diag.Typed(t.lastErr)
+		if e != nil && e.Code == code && e.Reason == localServer {
+			out.
+				WithReason(e.Reason).
+				WithDetail("address", e.Details["address"]).
+				WithDetail("provider", e.Details["provider"])
 		}
 		return out
 	case t.Declared():
@@ -349,7 +372,12 @@ func (t *Thread) rest(ctx context.Context, r *Result) error {
 	case Continued:
 		return t.restContinued(ctx, r)
 	}
-	event := map[string]string{Completed: evCompleted, Failed: evFailed, Cancelled: evCancelled, Killed: evKilled}[r.Status]
+	event := map[string]string{
+		Completed: evCompleted,
+		Failed:    evFailed,
+		Cancelled: evCancelled,
+		Killed:    evKilled,
+	}[r.Status]
 	d := endData{Cost: r.Cost, Outputs: r.Outputs, Error: r.Error}
 	if r.Outputs == nil {
 		d.Text = r.Text
@@ -404,7 +432,8 @@ func (t *Thread) Step(ctx context.Context, node string, id Identity, events []Ev
 	}
 	for _, e := range events {
 		if t.p.Source(e.Event) != "step" {
-			return diag.New(diag.ValidationFailed, "recording the events of %s: a step may not record %q", id.Ref, e.Event).WithDetail("event", e.Event)
+			return diag.New(diag.ValidationFailed, "recording the events of %s: a step may not record %q", id.Ref, e.Event).
+				WithDetail("event", e.Event)
 		}
 		if t.skip[node] > 0 {
 			t.skip[node]--

@@ -21,8 +21,10 @@ type TextFilter interface {
 // unchanged is the filter of a thread without keys.
 type unchanged struct{}
 
-func (unchanged) Add(piece string) string { return piece }
-func (unchanged) Rest() string            { return "" }
+func (unchanged) Add(piece string) string {
+	return piece
+}
+func (unchanged) Rest() string { return "" }
 
 func (t *Thread) textFilter() TextFilter {
 	if t.p.RedactText == nil {
@@ -89,7 +91,10 @@ func (d *deltas) late() {
 }
 
 func (d *deltas) hold(piece message.Delta) {
-	if n := len(d.held); n > 0 && d.held[n-1].Kind == piece.Kind && d.held[n-1].CallID == piece.CallID {
+	n := len(d.held)
+	if n > 0 &&
+		d.held[n-1].Kind == piece.Kind &&
+		d.held[n-1].CallID == piece.CallID {
 		d.held[n-1].Text += piece.Text
 	} else {
 		d.held = append(d.held, piece)

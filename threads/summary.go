@@ -143,7 +143,8 @@ func (s *Summary) line(event string, data []byte) error {
 			Digest item.Digest `json:"digest"`
 		}
 		err := into(data, &d)
-		if id := (Identity{Ref: d.Ref, Digest: d.Digest}); d.Ref != "" && !slices.Contains(s.Steps, id) {
+		id := (Identity{Ref: d.Ref, Digest: d.Digest})
+		if d.Ref != "" && !slices.Contains(s.Steps, id) {
 			s.Steps = append(s.Steps, id)
 		}
 		return err
@@ -236,7 +237,12 @@ func (s *Summary) add(u message.Usage, c Cost) {
 
 // end applies a line after which the thread rests.
 func (s *Summary) end(event string, data []byte) error {
-	state := map[string]string{evCompleted: Completed, evFailed: Failed, evCancelled: Cancelled, evKilled: Killed}[event]
+	state := map[string]string{
+		evCompleted: Completed,
+		evFailed:    Failed,
+		evCancelled: Cancelled,
+		evKilled:    Killed,
+	}[event]
 	if state == "" {
 		return nil
 	}

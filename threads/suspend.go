@@ -122,7 +122,10 @@ func ResumeNode(lines []transcript.Line) string {
 func declined(lines []transcript.Line) bool {
 	var last answeredData
 	s, err := suspension(lines)
-	return err == nil && s != nil && into(lines[len(lines)-1].Data, &last) == nil && last.Decision == "deny"
+	return err == nil &&
+		s != nil &&
+		into(lines[len(lines)-1].Data, &last) == nil &&
+		last.Decision == "deny"
 }
 
 // accept records that a person has a suspended thread go on.
@@ -151,7 +154,9 @@ func Decline(ctx context.Context, id string, p Params) (*Result, error) {
 		return nil, err
 	}
 	if !IsThread(lines) || s == nil || s.Ask == nil || s.Reason == ByApproval {
-		return nil, diag.New(diag.ThreadState, "answering %s: it asks nothing", id).WithReason("thread_no_question").WithDetail("id", id)
+		return nil, diag.New(diag.ThreadState, "answering %s: it asks nothing", id).
+			WithReason("thread_no_question").
+			WithDetail("id", id)
 	}
 	sum, err := summarize(p.Project, id, lines)
 	if err != nil {
@@ -160,7 +165,8 @@ func Decline(ctx context.Context, id string, p Params) (*Result, error) {
 	if t.money, err = p.Account(ctx, id, sum.Limits.Spend); err != nil {
 		return nil, err
 	}
-	if err := t.record(ctx, true, evAnswered, answeredData{ID: s.Ask.ID, Decision: "deny", By: "person"}); err != nil {
+	err = t.record(ctx, true, evAnswered, answeredData{ID: s.Ask.ID, Decision: "deny", By: "person"})
+	if err != nil {
 		return nil, errors.Join(err, t.money.Pause(ctx, s.Reason))
 	}
 	r := &Result{
@@ -170,7 +176,8 @@ func Decline(ctx context.Context, id string, p Params) (*Result, error) {
 		Model:    sum.Model,
 		Cost:     sum.Cost,
 	}
-	refused := diag.New(diag.ApprovalDenied, "running %s: a person refused: %s", sum.Directive.Ref, s.Ask.Question).WithDetail("thread_id", id)
+	refused := diag.New(diag.ApprovalDenied, "running %s: a person refused: %s", sum.Directive.Ref, s.Ask.Question).
+		WithDetail("thread_id", id)
 	r.Error = failureOf(refused)
 	if err := t.rest(ctx, r); err != nil {
 		return nil, err

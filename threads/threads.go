@@ -123,7 +123,9 @@ func (f *Failure) Error() string {
 }
 
 // Unwrap returns the error of the service.
-func (f *Failure) Unwrap() error { return f.Err }
+func (f *Failure) Unwrap() error {
+	return f.Err
+}
 
 // Caller makes one attempt of a call of a service.
 type Caller func(ctx context.Context, req *message.Request, onDelta func(message.Delta)) (*message.Response, error)
@@ -376,13 +378,19 @@ type pending struct {
 }
 
 // ID returns the id of the thread.
-func (t *Thread) ID() string { return t.id }
+func (t *Thread) ID() string {
+	return t.id
+}
 
 // Params returns what the thread was started with.
-func (t *Thread) Params() *Params { return &t.p }
+func (t *Thread) Params() *Params {
+	return &t.p
+}
 
 // Held returns the permissions of the thread.
-func (t *Thread) Held() policy.Held { return t.p.Held }
+func (t *Thread) Held() policy.Held {
+	return t.p.Held
+}
 
 // Turn returns the number of the turn, 0 before the first.
 func (t *Thread) Turn() int64 {
@@ -482,12 +490,17 @@ func (t *Thread) written(l *transcript.Line) {
 }
 
 // Flush returns when every line of the transcript is on the disk.
-func (t *Thread) Flush() error { return t.log.Flush() }
+func (t *Thread) Flush() error {
+	return t.log.Flush()
+}
 
 // exceeded returns the error for a limit.
 func exceeded(code diag.Code, thread, limit string, value, most any) *diag.Error {
 	return diag.New(code, "running %s: its limit of %s is reached: %v of %v", thread, limit, value, most).
-		WithDetail("limit", limit).WithDetail("value", value).WithDetail("max", most).WithDetail("thread_id", thread)
+		WithDetail("limit", limit).
+		WithDetail("value", value).
+		WithDetail("max", most).
+		WithDetail("thread_id", thread)
 }
 
 // limits returns an error if a limit permits no further call of the model.
@@ -505,7 +518,8 @@ func (t *Thread) limits() error {
 
 // duration returns an error if the time of the thread is over.
 func (t *Thread) duration() error {
-	if s := int64(t.elapsed() / time.Second); s >= t.p.Limits.DurationSeconds {
+	s := int64(t.elapsed() / time.Second)
+	if s >= t.p.Limits.DurationSeconds {
 		return exceeded(diag.LimitExceeded, t.id, "duration_seconds", s, t.p.Limits.DurationSeconds)
 	}
 	return nil

@@ -22,7 +22,11 @@ func fixedFields() []string {
 // SIGNER_CHANGED, unless succeeds reports that a rotation leads from a signer before
 // to the one now. Fewer recorded revocations are a ROLLBACK. A nil base has no
 // entries.
-func Base(base, now *lock.Lock, m *lock.ProjectFile, succeeds func(now, was string) bool) []diag.Finding {
+func Base(
+	base, now *lock.Lock,
+	m *lock.ProjectFile,
+	succeeds func(now, was string) bool,
+) []diag.Finding {
 	var out []diag.Finding
 	add := func(format string, args ...any) {
 		f := diag.Errorf(diag.LockRepointed, 0, 0, format, args...)
@@ -42,14 +46,25 @@ func Base(base, now *lock.Lock, m *lock.ProjectFile, succeeds func(now, was stri
 			continue
 		}
 		b := now.BundleNamed(c.Name)
-		if c.Op == lock.Changed && c.Field("version").Name == "" && b.Replace.IsZero() && c.Field("replace").Name == "" {
+		if c.Op == lock.Changed &&
+			c.Field("version").Name == "" &&
+			b.Replace.IsZero() &&
+			c.Field("replace").Name == "" {
 			for _, f := range c.Fields {
 				if slices.Contains(fixedFields(), f.Name) {
-					add("%s %s has the same version, and its %s changed from %s to %s", b.ID, b.Version, f.Name, joined(f.Old), joined(f.New))
+					add(
+						"%s %s has the same version, and its %s changed from %s to %s",
+						b.ID,
+						b.Version,
+						f.Name,
+						joined(f.Old),
+						joined(f.New),
+					)
 				}
 			}
 		}
-		if was := base.BundleNamed(c.Name); was != nil && was.Version != b.Version {
+		was := base.BundleNamed(c.Name)
+		if was != nil && was.Version != b.Version {
 			out = append(out, otherSigners(*was, *b, succeeds)...)
 		}
 		if why := now.Underived(m, *b); why != "" {
@@ -94,12 +109,18 @@ func otherSigners(was, now lock.Bundle, succeeds func(now, was string) bool) []d
 	if was.Sum == "" || now.Sum == "" {
 		return nil // a directory has no signers
 	}
-	same := func(a, b string) bool { return a == b || succeeds != nil && succeeds(a, b) }
+	same := func(a, b string) bool {
+		return a == b || succeeds != nil && succeeds(a, b)
+	}
 	lost := slices.ContainsFunc(was.Signers, func(old string) bool {
-		return !slices.ContainsFunc(now.Signers, func(s string) bool { return same(s, old) })
+		return !slices.ContainsFunc(now.Signers, func(s string) bool {
+			return same(s, old)
+		})
 	})
 	added := slices.ContainsFunc(now.Signers, func(s string) bool {
-		return !slices.ContainsFunc(was.Signers, func(old string) bool { return same(s, old) })
+		return !slices.ContainsFunc(was.Signers, func(old string) bool {
+			return same(s, old)
+		})
 	})
 	if !lost && !added {
 		return nil
@@ -135,7 +156,13 @@ func BaseSum(base []byte, now *lock.Sum) []diag.Finding {
 		case "":
 			out = append(out, sumFinding("the line %s %s %s was removed", old[0], old[1], old[2]))
 		default:
-			out = append(out, sumFinding("the line of %s %s changed from %s to %s", old[0], old[1], old[2], hash))
+			out = append(out, sumFinding(
+				"the line of %s %s changed from %s to %s",
+				old[0],
+				old[1],
+				old[2],
+				hash,
+			))
 		}
 	}
 	return out

@@ -28,21 +28,39 @@ func (w *walk) collide(rel string, c *collisions) {
 	}
 	ref := p.Ref.String()
 	at := int32(len(w.files))
-	if other, taken := w.taken(c.ids, c.hash(ref)); taken {
-		f := diag.Errorf(diag.AmbiguousItem, 0, 0, "%s gives the same id as %s: %s", w.root.Display(rel), w.root.Display(other), p.Ref)
+	other, taken := w.taken(c.ids, c.hash(ref))
+	if taken {
+		f := diag.Errorf(
+			diag.AmbiguousItem,
+			0,
+			0,
+			"%s gives the same id as %s: %s",
+			w.root.Display(rel),
+			w.root.Display(other),
+			p.Ref,
+		)
 		w.finding(f, rel)
 		return
 	}
 	c.ids[c.hash(ref)] = at
 	low := c.hash(strings.ToLower(ref))
 	if other, taken := w.taken(c.fold, low); taken {
-		f := diag.Errorf(diag.AmbiguousItem, 0, 0, "%s differs from %s only by case: some file systems can store only one of them", w.root.Display(rel), w.root.Display(other))
+		f := diag.Errorf(
+			diag.AmbiguousItem,
+			0,
+			0,
+			"%s differs from %s only by case: some file systems can store only one of them",
+			w.root.Display(rel),
+			w.root.Display(other),
+		)
 		w.finding(f, rel)
 	}
 	c.fold[low] = at
 }
 
-func (c *collisions) hash(s string) uint64 { return maphash.String(c.seed, s) }
+func (c *collisions) hash(s string) uint64 {
+	return maphash.String(c.seed, s)
+}
 
 func (w *walk) taken(m map[uint64]int32, key uint64) (rel string, ok bool) {
 	i, ok := m[key]

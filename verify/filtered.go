@@ -13,7 +13,11 @@ import (
 // signatures are valid here and in no other clone. Git is asked only if the project or a
 // directory above it has attributes.
 func (w *walk) filtered(ctx context.Context) {
-	if w.p.Filtered == nil || w.root.Space != space.Project || !w.root.OnDisk() || w.root.Bundled() || len(w.files) == 0 {
+	if w.p.Filtered == nil ||
+		w.root.Space != space.Project ||
+		!w.root.OnDisk() ||
+		w.root.Bundled() ||
+		len(w.files) == 0 {
 		return
 	}
 	if !w.attributes && !gitcmd.HasAttributes(w.root.Base) {

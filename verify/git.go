@@ -65,7 +65,12 @@ func Index(ctx context.Context, repo *gitcmd.Repo, prefix string) (*GitFiles, er
 
 // IndexOver is Index with a Batch of the caller, who closes it after the last use of the
 // files.
-func IndexOver(ctx context.Context, repo *gitcmd.Repo, prefix string, batch *gitcmd.Batch) (*GitFiles, error) {
+func IndexOver(
+	ctx context.Context,
+	repo *gitcmd.Repo,
+	prefix string,
+	batch *gitcmd.Batch,
+) (*GitFiles, error) {
 	before, missing := os.Stat(repo.Index())
 	g, err := openGit(batch, prefix, func(names ...string) ([]gitcmd.Entry, error) {
 		return repo.Indexed(ctx, below(prefix, names)...)
@@ -75,7 +80,11 @@ func IndexOver(ctx context.Context, repo *gitcmd.Repo, prefix string, batch *git
 	}
 	g.changed = func() bool { // git replaces the file to write it
 		now, err := os.Stat(repo.Index())
-		return missing != nil || err != nil || !os.SameFile(before, now) || !before.ModTime().Equal(now.ModTime()) || before.Size() != now.Size()
+		return missing != nil ||
+			err != nil ||
+			!os.SameFile(before, now) ||
+			!before.ModTime().Equal(now.ModTime()) ||
+			before.Size() != now.Size()
 	}
 	return g, nil
 }
@@ -91,7 +100,11 @@ func below(prefix string, names []string) []string {
 
 // owning starts git cat-file before the files are opened, so that it is ready when the
 // entries are listed, and ends it with them.
-func owning(ctx context.Context, git *gitcmd.Git, open func(*gitcmd.Batch) (*GitFiles, error)) (*GitFiles, error) {
+func owning(
+	ctx context.Context,
+	git *gitcmd.Git,
+	open func(*gitcmd.Batch) (*GitFiles, error),
+) (*GitFiles, error) {
 	batch, err := git.Batch(ctx)
 	if err != nil {
 		return nil, err
@@ -105,7 +118,11 @@ func owning(ctx context.Context, git *gitcmd.Git, open func(*gitcmd.Batch) (*Git
 	return g, nil
 }
 
-func openGit(batch *gitcmd.Batch, prefix string, list func(names ...string) ([]gitcmd.Entry, error)) (*GitFiles, error) {
+func openGit(
+	batch *gitcmd.Batch,
+	prefix string,
+	list func(names ...string) ([]gitcmd.Entry, error),
+) (*GitFiles, error) {
 	names := []string{lock.ProjectFileName, lock.LockFile, lock.SumFile}
 	entries, err := list(append(names, space.Dir)...)
 	if err != nil {
@@ -141,7 +158,9 @@ func (g *GitFiles) ReadSibling(name string, limit int64) (data []byte, executabl
 	if _, err := g.fault(e); err != nil {
 		return nil, false, err
 	}
-	readErr := g.batch.Read([]string{e.OID}, limit, func(_ int, o gitcmd.Object) { data, err = blob(name, o, limit) })
+	readErr := g.batch.Read([]string{e.OID}, limit, func(_ int, o gitcmd.Object) {
+		data, err = blob(name, o, limit)
+	})
 	if readErr != nil {
 		err = readErr
 	}
@@ -174,7 +193,8 @@ func newGitFiles(list []gitcmd.Entry, top string) *GitFiles {
 			g.at[rel] = i
 			g.order = append(g.order, i)
 		}
-		if end := max(strings.LastIndexByte(rel, '/'), 0); rel[:end] != last {
+		end := max(strings.LastIndexByte(rel, '/'), 0)
+		if rel[:end] != last {
 			last = rel[:end]
 			for dir := path.Dir(rel); !g.folders[dir]; dir = path.Dir(dir) {
 				g.folders[dir] = true
@@ -185,7 +205,9 @@ func newGitFiles(list []gitcmd.Entry, top string) *GitFiles {
 }
 
 // Batch returns the git process that reads the objects. It can read others.
-func (g *GitFiles) Batch() *gitcmd.Batch { return g.batch }
+func (g *GitFiles) Batch() *gitcmd.Batch {
+	return g.batch
+}
 
 // Only limits reading ahead to these files.
 func (g *GitFiles) Only(rels []string) {
@@ -221,17 +243,25 @@ func (g *GitFiles) Close() error {
 }
 
 // Root returns the files as a root of the project space.
-func (g *GitFiles) Root() *space.Root { return space.NewFiles(space.Project, g) }
+func (g *GitFiles) Root() *space.Root {
+	return space.NewFiles(space.Project, g)
+}
 
 // Changed reports whether the entries may differ from those that git has now.
-func (g *GitFiles) Changed() bool { return g.changed != nil && g.changed() }
+func (g *GitFiles) Changed() bool {
+	return g.changed != nil && g.changed()
+}
 
 // ProjectFile returns the entry of rye.yaml, rye.lock or rye.sum next to .ai, the zero value
 // if there is none.
-func (g *GitFiles) ProjectFile(name string) gitcmd.Entry { return g.projectFiles[name] }
+func (g *GitFiles) ProjectFile(name string) gitcmd.Entry {
+	return g.projectFiles[name]
+}
 
 // Empty reports whether the .ai directory does not exist.
-func (g *GitFiles) Empty() bool { return len(g.entries) == 0 }
+func (g *GitFiles) Empty() bool {
+	return len(g.entries) == 0
+}
 
 // Entry returns the entry of a regular file.
 func (g *GitFiles) Entry(rel string) (gitcmd.Entry, bool) {
@@ -266,7 +296,9 @@ func (g *GitFiles) below(rel string) []gitcmd.Entry {
 	if rel == "." {
 		return g.entries
 	}
-	byPath := func(e gitcmd.Entry, p string) int { return strings.Compare(e.Path, p) }
+	byPath := func(e gitcmd.Entry, p string) int {
+		return strings.Compare(e.Path, p)
+	}
 	from, _ := slices.BinarySearchFunc(g.entries, rel+"/", byPath)
 	to := from
 	for to < len(g.entries) && strings.HasPrefix(g.entries[to].Path, rel+"/") {
@@ -308,7 +340,8 @@ func (g *GitFiles) Read(rel string, limit int64) ([]byte, error) {
 	if !ok {
 		return nil, &fs.PathError{Op: "reading", Path: rel, Err: fs.ErrNotExist}
 	}
-	if _, err := g.fault(g.entries[i]); err != nil {
+	_, err := g.fault(g.entries[i])
+	if err != nil {
 		return nil, err
 	}
 	b, err := g.object(i, limit)

@@ -15,7 +15,8 @@ import (
 // scanned when they are verified.
 func (p LockParams) hidden(r *Report, root *space.Root, b hidden.Blob) {
 	rel, below := strings.CutPrefix(b.Path, space.Dir+"/")
-	if at, known := p.table.Classify(rel); below && known && at.Type.Ext != "" {
+	at, known := p.table.Classify(rel)
+	if below && known && at.Type.Ext != "" {
 		return
 	}
 	has := func(name string) bool {
@@ -35,7 +36,9 @@ func (p LockParams) hidden(r *Report, root *space.Root, b hidden.Blob) {
 // refuse or question a bundle that contains it.
 func unfitForBundle(it *resolve.Item) []diag.Finding {
 	b := hidden.Blob{Path: path.Join(space.Dir, it.Rel), Bytes: it.Bytes, Executable: it.Root.Executable(it.Rel)}
-	fs := hidden.Blobs(b, func(name string) bool { return it.Root.Exists(strings.TrimPrefix(name, space.Dir+"/")) })
+	fs := hidden.Blobs(b, func(name string) bool {
+		return it.Root.Exists(strings.TrimPrefix(name, space.Dir+"/"))
+	})
 	for i := range fs {
 		fs[i].Path = it.Path()
 		fs[i].Severity = diag.SeverityWarning
@@ -48,7 +51,9 @@ func (p LockParams) alike(r *Report) {
 	looks := p.Lock.Looks()
 	for i, b := range p.Lock.Bundles {
 		for j, q := range p.Lock.Bundles {
-			if q.Require == "" || b.Require != "" && i < j || looks[i].Alike(looks[j]) == lock.Unlike {
+			if q.Require == "" ||
+				b.Require != "" && i < j ||
+				looks[i].Alike(looks[j]) == lock.Unlike {
 				continue
 			}
 			f := diag.Warnf(diag.HiddenChars, 0, 0, "%s looks like %s, which is required: check that both are intended", b.ID, q.ID)

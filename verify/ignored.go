@@ -33,7 +33,12 @@ func (w *walk) add(file File, findings []diag.Finding) {
 // at all if every file is trusted.
 func (w *walk) release(ctx context.Context) {
 	var ignored map[string]bool
-	if w.p.Ignored != nil && !w.named && len(w.held) > 0 && w.root.Space == space.Project && w.root.OnDisk() && !w.root.Bundled() {
+	if w.p.Ignored != nil &&
+		!w.named &&
+		len(w.held) > 0 &&
+		w.root.Space == space.Project &&
+		w.root.OnDisk() &&
+		!w.root.Bundled() {
 		paths := make([]string, len(w.held))
 		for i, h := range w.held {
 			paths[i] = h.path

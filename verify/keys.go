@@ -56,7 +56,9 @@ func (r *Report) mergeKeys(o *Report) {
 // Keys adds one warning per key that expires soon or has expired and that trusted
 // files of the report are signed by.
 func (r *Report) Keys(store *trust.Store, now time.Time) {
-	fps := slices.SortedFunc(maps.Keys(r.keys), func(a, b sign.Fingerprint) int { return bytes.Compare(a[:], b[:]) })
+	fps := slices.SortedFunc(maps.Keys(r.keys), func(a, b sign.Fingerprint) int {
+		return bytes.Compare(a[:], b[:])
+	})
 	for _, fp := range fps {
 		u := r.keys[fp]
 		k, _ := store.Key(fp)
@@ -66,7 +68,10 @@ func (r *Report) Keys(store *trust.Store, now time.Time) {
 			ok = true
 		}
 		if ok {
-			r.Findings = append(r.Findings, diag.WithPath([]diag.Finding{f}, u.path)...)
+			r.Findings = append(r.Findings, diag.WithPath(
+				[]diag.Finding{f},
+				u.path,
+			)...)
 		}
 	}
 }

@@ -57,7 +57,9 @@ func Lock(ctx context.Context, p LockParams) (*Report, error) {
 	}
 	inGit := !p.onDisk()
 	for _, root := range p.Resolver.Roots() {
-		if root.Space != space.Project || !root.Bundled() || inGit && (root.OnDisk() || p.elsewhere(root)) {
+		if root.Space != space.Project ||
+			!root.Bundled() ||
+			inGit && (root.OnDisk() || p.elsewhere(root)) {
 			continue
 		}
 		if err := p.layer(ctx, r, root); err != nil {
@@ -68,7 +70,8 @@ func Lock(ctx context.Context, p LockParams) (*Report, error) {
 		if p.Sum == nil || b.Sum == "" {
 			continue
 		}
-		if err := p.Sum.Check(b.Module(), b.Sum); err != nil {
+		err := p.Sum.Check(b.Module(), b.Sum)
+		if err != nil {
 			r.Fail(lock.SumFile, err)
 		}
 	}
@@ -76,7 +79,9 @@ func Lock(ctx context.Context, p LockParams) (*Report, error) {
 	return r, ctx.Err()
 }
 
-func (r *Report) add(f diag.Finding) { r.Findings = append(r.Findings, f) }
+func (r *Report) add(f diag.Finding) {
+	r.Findings = append(r.Findings, f)
+}
 
 // Fail adds the findings of an error about a file, or the error as a finding.
 func (r *Report) Fail(path string, err error) {
@@ -95,7 +100,9 @@ func failure(path string, err error) diag.Finding {
 	if errors.As(err, &e) {
 		f.Reason = e.Reason
 		f.Facts = e.Details
-		if want, got := e.Details["expected"], e.Details["found"]; want != nil && got != nil {
+		want := e.Details["expected"]
+		got := e.Details["found"]
+		if want != nil && got != nil {
 			f.Message += fmt.Sprintf(" (expected %v, found %v)", want, got)
 		}
 	}
@@ -111,7 +118,10 @@ func Unlocked(roots []*space.Root) []diag.Finding {
 			continue
 		}
 		for _, dir := range root.Installs() {
-			if slices.ContainsFunc(roots, func(r *space.Root) bool { return r.Space == root.Space && r.Install() == dir }) {
+			if slices.ContainsFunc(roots, func(r *space.Root) bool {
+				return r.Space == root.Space &&
+					r.Install() == dir
+			}) {
 				continue
 			}
 			f := diag.Warnf(diag.BundleFileExtra, 0, 0, "the bundle is not in the lock, so it is not used")
@@ -179,7 +189,11 @@ func (p LockParams) items(ctx context.Context, r *Report) {
 // refused reports whether the file of an item exists and may not be used.
 func (p LockParams) refused(ctx context.Context, ref item.Ref) bool {
 	it, err := p.Resolver.Inspect(ctx, ref)
-	return err == nil && it.Root.Space == space.Project && !it.Root.Bundled() && !it.Support() && it.Usable() != nil
+	return err == nil &&
+		it.Root.Space == space.Project &&
+		!it.Root.Bundled() &&
+		!it.Support() &&
+		it.Usable() != nil
 }
 
 // sparse returns the items that do not exist because a sparse checkout leaves them out.
@@ -197,9 +211,15 @@ func (p LockParams) sparse(gone []lock.Item) map[item.Ref]bool {
 // own compares the elements of an entry that are the project's own items with
 // the files.
 func (p LockParams) own(ctx context.Context, r *Report, entry lock.Item) {
-	links := append([]lock.Link{{Ref: entry.Ref, Digest: entry.Digest}}, entry.Uses...)
+	links := append(
+		[]lock.Link{{Ref: entry.Ref, Digest: entry.Digest}},
+		entry.Uses...,
+	)
 	if len(entry.Chain) > 0 {
-		links = append(entry.Chain[:len(entry.Chain):len(entry.Chain)], entry.Uses...)
+		links = append(
+			entry.Chain[:len(entry.Chain):len(entry.Chain)],
+			entry.Uses...,
+		)
 	}
 	for i, link := range links {
 		it, err := p.Resolver.Inspect(ctx, link.Ref)
@@ -207,7 +227,16 @@ func (p LockParams) own(ctx context.Context, r *Report, entry lock.Item) {
 		case err != nil && i == 0:
 			r.Fail(lock.LockFile, err)
 		case err == nil && it.Root.Space == space.Project && !it.Root.Bundled() && it.Digest != link.Digest:
-			f := diag.Errorf(diag.LockMismatch, 0, 0, "checking %s: %s has other bytes than were locked (expected %s, found %s)", entry.Ref, link.Ref, link.Digest, it.Digest)
+			f := diag.Errorf(
+				diag.LockMismatch,
+				0,
+				0,
+				"checking %s: %s has other bytes than were locked (expected %s, found %s)",
+				entry.Ref,
+				link.Ref,
+				link.Digest,
+				it.Digest,
+			)
 			f.Path = lock.LockFile
 			r.add(f)
 		}
@@ -216,7 +245,9 @@ func (p LockParams) own(ctx context.Context, r *Report, entry lock.Item) {
 
 // onDisk reports whether the project's own items are files of this machine.
 func (p LockParams) onDisk() bool {
-	return slices.ContainsFunc(p.Resolver.Roots(), func(r *space.Root) bool { return r.Space == space.Project && !r.Bundled() && r.OnDisk() })
+	return slices.ContainsFunc(p.Resolver.Roots(), func(r *space.Root) bool {
+		return r.Space == space.Project && !r.Bundled() && r.OnDisk()
+	})
 }
 
 // elsewhere reports whether a bundle is not installed and does not have to be.
@@ -244,7 +275,8 @@ func (p LockParams) layer(ctx context.Context, r *Report, root *space.Root) erro
 	if f != nil {
 		r.add(*f)
 	}
-	if b := p.Lock.BundleNamed(root.Layer); b != nil && b.Sum != "" {
+	b := p.Lock.BundleNamed(root.Layer)
+	if b != nil && b.Sum != "" {
 		if f == nil {
 			p.signers(r, root, *b)
 		}
@@ -327,7 +359,15 @@ func (p LockParams) sum(r *Report, root *space.Root, b lock.Bundle) {
 	case err != nil:
 		r.Fail(root.Display("."), err)
 	case got != b.Sum:
-		f := diag.Errorf(diag.HashMismatch, 0, 0, "the files of %s have the hash %s, the lock names %s", root.Label(), got, b.Sum)
+		f := diag.Errorf(
+			diag.HashMismatch,
+			0,
+			0,
+			"the files of %s have the hash %s, the lock names %s",
+			root.Label(),
+			got,
+			b.Sum,
+		)
 		f.Path = root.Display(".")
 		r.add(f.WithReason("installed"))
 	}

@@ -43,7 +43,9 @@ func (w *walk) manifest(ctx context.Context, rel string) error {
 		Judge:            judge(w.p.Trust, in),
 		JudgeCosignature: judgeBeside(w.p.Trust, in),
 	}
-	if w.root.Space == space.Project && !w.root.Bundled() && (w.root.OnDisk() || w.p.Ignored != nil) {
+	if w.root.Space == space.Project &&
+		!w.root.Bundled() &&
+		(w.root.OnDisk() || w.p.Ignored != nil) {
 		params.LeftOut = LeftOut(w.p.Ignored)
 	}
 	params.Shared = w.root.Space == space.Project && !w.root.Bundled() // its author is about to publish it
@@ -84,7 +86,8 @@ func JudgeCosignature(store *trust.Store, space string) func(string, []byte, []b
 // It is valid for co-signatures of that manifest too, which sign the same text.
 func lockedManifest(root *space.Root, rel string, in trust.Input) trust.Input {
 	if want := root.Manifest(); want != (item.Digest{}) {
-		if b, err := root.Read(rel, bundle.MaxManifest); err == nil && item.DigestOf(b) == want {
+		b, err := root.Read(rel, bundle.MaxManifest)
+		if err == nil && item.DigestOf(b) == want {
 			in.Locked = root.LockedSigner
 		}
 	}

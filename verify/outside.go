@@ -91,11 +91,14 @@ func Directories(ctx context.Context, dir string, skip func(abs string) bool) ([
 		seen += len(entries)
 		for _, e := range entries {
 			rel := path.Join(at, e.Name())
-			if !e.IsDir() && e.Type()&fs.ModeSymlink == 0 || skip(filepath.Join(dir, filepath.FromSlash(rel))) {
+			if !e.IsDir() && e.Type()&fs.ModeSymlink == 0 ||
+				skip(filepath.Join(dir, filepath.FromSlash(rel))) {
 				continue
 			}
 			out = append(out, rel)
-			if e.IsDir() && enters(e.Name()) && strings.Count(rel, "/") < outsideDepth-1 {
+			if e.IsDir() &&
+				enters(e.Name()) &&
+				strings.Count(rel, "/") < outsideDepth-1 {
 				todo = append(todo, rel)
 			}
 		}

@@ -25,7 +25,9 @@ func BundleTree(root *space.Root) (bundle.Tree, func(), error) {
 type rootTree struct{ root *space.Root }
 
 // Modes implements bundle.Tree: embedded files have none.
-func (t rootTree) Modes() bool { return !t.root.Embedded() }
+func (t rootTree) Modes() bool {
+	return !t.root.Embedded()
+}
 
 // Read implements bundle.Tree.
 func (t rootTree) Read(p string, limit int64) ([]byte, bool, error) {

@@ -12,7 +12,11 @@ import (
 // Signers returns the name of the manifest of a bundle that has the wanted digest,
 // and the keys whose signatures of it are trusted now. Without such a manifest
 // both are empty.
-func Signers(store *trust.Store, root *space.Root, want item.Digest) (name string, keys []sign.Fingerprint, err error) {
+func Signers(
+	store *trust.Store,
+	root *space.Root,
+	want item.Digest,
+) (name string, keys []sign.Fingerprint, err error) {
 	tree, done, err := BundleTree(root)
 	if err != nil {
 		return "", nil, err

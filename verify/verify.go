@@ -71,7 +71,9 @@ type Report struct {
 }
 
 // Failed reports whether any finding is an error.
-func (r *Report) Failed() bool { return diag.Failed(r.Findings) }
+func (r *Report) Failed() bool {
+	return diag.Failed(r.Findings)
+}
 
 // Root verifies everything below the .ai directory of a root.
 func Root(ctx context.Context, p Params, root *space.Root) (*Report, error) {
@@ -89,7 +91,9 @@ func Root(ctx context.Context, p Params, root *space.Root) (*Report, error) {
 	}
 	for _, n := range p.Resolver.Notes() {
 		// The finding about a file of the original contains what to do.
-		old := func(f diag.Finding) bool { return f.Path == n.Skipped && strings.HasPrefix(f.Reason, "original_") }
+		old := func(f diag.Finding) bool {
+			return f.Path == n.Skipped && strings.HasPrefix(f.Reason, "original_")
+		}
 		if n.Skipped == "" || !slices.ContainsFunc(w.report.Findings, old) {
 			w.report.Findings = append(w.report.Findings, n.Finding)
 		}
@@ -192,7 +196,8 @@ func (w *walk) collect(ctx context.Context, rel string) error {
 			w.finding(irregular(e), e.Rel)
 			return ctx.Err()
 		}
-		if manifest, ok := bundle.CosignedManifest(e.Rel); ok && strings.HasPrefix(e.Rel, space.BundlesFolder+"/") {
+		manifest, ok := bundle.CosignedManifest(e.Rel)
+		if ok && strings.HasPrefix(e.Rel, space.BundlesFolder+"/") {
 			sigs[manifest] = e.Rel
 			return ctx.Err()
 		}
@@ -289,7 +294,8 @@ func (w *walk) judge(ctx context.Context) error {
 		g.Go(func() error {
 			files := w.p.Resolver.Walker()
 			for i := next.Add(1) - 1; int(i) < len(w.files); i = next.Add(1) - 1 {
-				if err := w.each(ctxEach, files, w.files[i], &mu); err != nil {
+				err := w.each(ctxEach, files, w.files[i], &mu)
+				if err != nil {
 					return err
 				}
 			}
@@ -304,7 +310,12 @@ func (w *walk) judge(ctx context.Context) error {
 }
 
 // each judges one file and adds it to the report, which mu protects.
-func (w *walk) each(ctx context.Context, files *resolve.Walker, rel string, mu *sync.Mutex) error {
+func (w *walk) each(
+	ctx context.Context,
+	files *resolve.Walker,
+	rel string,
+	mu *sync.Mutex,
+) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -326,8 +337,17 @@ func (w *walk) each(ctx context.Context, files *resolve.Walker, rel string, mu *
 	return nil
 }
 
-func (w *walk) one(ctx context.Context, files *resolve.Walker, rel string) (File, []diag.Finding, error) {
-	it, err := files.Walked(ctx, w.root, rel, !w.named && !w.signed[rel])
+func (w *walk) one(
+	ctx context.Context,
+	files *resolve.Walker,
+	rel string,
+) (File, []diag.Finding, error) {
+	it, err := files.Walked(
+		ctx,
+		w.root,
+		rel,
+		!w.named && !w.signed[rel],
+	)
 	if err != nil {
 		f := diag.Errorf(codeOf(err), 0, 0, "%s", err)
 		f.Path = w.root.Display(rel)
@@ -338,7 +358,9 @@ func (w *walk) one(ctx context.Context, files *resolve.Walker, rel string) (File
 		return fileOf(it), nil, nil // manifests reported the file already
 	}
 	f := fileOf(it)
-	if w.p.Explain && !it.Verdict.OK() && !it.Ref.IsZero() {
+	if w.p.Explain &&
+		!it.Verdict.OK() &&
+		!it.Ref.IsZero() {
 		f.Steps = w.p.Trust.Explain(it.Verdict, w.p.Resolver.TrustInput(it))
 	}
 	if w.p.Each != nil && !it.Ref.IsZero() {
@@ -407,13 +429,17 @@ func findingsOf(ctx context.Context, r *resolve.Resolver, it *resolve.Item) []di
 // is not used: grants do not have to include the reserved ids of a bundle. The
 // manifest covers its bytes, and rye audit lists it.
 func outOfUse(it *resolve.Item) bool {
-	return it.Root.ReadOnly() && !it.Root.Provides(it.Ref) && (it.Verdict.Code == diag.Scope || it.Verdict.Code == diag.KeyUnknown)
+	return it.Root.ReadOnly() &&
+		!it.Root.Provides(it.Ref) &&
+		(it.Verdict.Code == diag.Scope || it.Verdict.Code == diag.KeyUnknown)
 }
 
 // unread returns the hidden characters of an item that was refused for another reason, for
 // example because it is unsigned. Its reader has to know them before signing it.
 func unread(it *resolve.Item) []diag.Finding {
-	if it.Verdict.OK() || it.Ref.IsZero() || slices.ContainsFunc(it.Verdict.Findings, func(f diag.Finding) bool { return f.Code == diag.HiddenChars }) {
+	if it.Verdict.OK() ||
+		it.Ref.IsZero() ||
+		slices.ContainsFunc(it.Verdict.Findings, func(f diag.Finding) bool { return f.Code == diag.HiddenChars }) {
 		return nil
 	}
 	return trust.Hidden(string(it.Ref.Kind), it.Bytes)
@@ -443,7 +469,9 @@ func verdictFinding(it *resolve.Item) diag.Finding {
 
 // finish sorts the report, so that it does not depend on the order of judging.
 func (w *walk) finish() *Report {
-	slices.SortFunc(w.report.Files, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
+	slices.SortFunc(w.report.Files, func(a, b File) int {
+		return strings.Compare(a.Path, b.Path)
+	})
 	diag.Sort(w.report.Findings)
 	w.report.Findings = slices.CompactFunc(w.report.Findings, diag.Finding.Equal) // a parser and the verdict may report the same
 	return &w.report

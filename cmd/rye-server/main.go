@@ -16,5 +16,9 @@ import (
 
 func main() {
 	// Start compares the builds first: a server of another version reads no argument.
-	os.Exit(self.Main(context.Background(), self.World(servercmd.Commands), servercmd.Start))
+	os.Exit(self.Main(
+		context.Background(),
+		self.World(servercmd.Commands),
+		servercmd.Start,
+	))
 }

@@ -42,7 +42,9 @@ func commands(only string) []*cli.Command {
 		{"export", transfer.ExportCommand},
 		{"status", items.StatusCommand},
 		{"new", items.NewCommand},
-		{"run", func() *cli.Command { return run.Command(setup.OfferSetup) }},
+		{"run", func() *cli.Command {
+			return run.Command(setup.OfferSetup)
+		}},
 		{"graph", graph.Command},
 		{"spawn", run.SpawnCommand},
 		{"threads", threads.Command},
@@ -90,7 +92,10 @@ func commands(only string) []*cli.Command {
 		{"help", cli.HelpCommand},
 		{"thread-process", run.ThreadProcessCommand},
 	}
-	if i := slices.IndexFunc(table, func(v verb) bool { return v.name == only }); i >= 0 {
+	i := slices.IndexFunc(table, func(v verb) bool {
+		return v.name == only
+	})
+	if i >= 0 {
 		return []*cli.Command{table[i].make()}
 	}
 	out := make([]*cli.Command, len(table))

@@ -17,7 +17,9 @@ import (
 	"github.com/ryeos/rye/internal/cmd/self"
 )
 
-func main() { os.Exit(self.Main(context.Background(), self.World(commands), start)) }
+func main() {
+	os.Exit(self.Main(context.Background(), self.World(commands), start))
+}
 
 // start runs the commands of rye-server, before signals are caught: those that arrive are for it. It
 // gives other runs the numbers of threads and runs, which hints and tables show.

@@ -15,7 +15,8 @@ import (
 
 func registryCommand() *cli.Command {
 	return &cli.Command{
-		Name: "registry", Group: env.PackagesGroup,
+		Name:  "registry",
+		Group: env.PackagesGroup,
 		Usage: "use and serve registries of bundles, and publish to them",
 		Subs: slices.Concat([]*cli.Command{
 			registryAddCommand(), registryListCommand(), registryUseCommand(), registryRemoveCommand(), registryForgiveCommand(),
@@ -48,7 +49,9 @@ type registryAddOptions struct {
 func registryAddCommand() *cli.Command {
 	var o registryAddOptions
 	return &cli.Command{
-		Name: "add", Usage: "pin the log key of a registry", Args: "HOST",
+		Name:  "add",
+		Usage: "pin the log key of a registry",
+		Args:  "HOST",
 		Long: `A registry writes everything that it publishes into a log, and signs the state of the log
 with its key. rye believes the log only with the key that you pin here, and compares every
 later state with those that it saw. Without --log-key rye shows the key that the registry
@@ -70,7 +73,9 @@ signed each state, too.`,
 			cli.Int(&o.quorum, "quorum", "witnesses that must have signed, as a `NUMBER` (default 0)"),
 			cli.String(&o.key, "key", env.KeyUsage),
 		},
-		Run: func(ctx context.Context, c *cli.Call) error { return runRegistryAdd(ctx, c, &o) },
+		Run: func(ctx context.Context, c *cli.Call) error {
+			return runRegistryAdd(ctx, c, &o)
+		},
 	}
 }
 
@@ -90,7 +95,13 @@ func runRegistryAdd(ctx context.Context, c *cli.Call, o *registryAddOptions) err
 		}
 		o.logKey = offer.Key
 	}
-	at, err := h.PinRegistry(ctx, doc.RegistryParams{Host: host, LogKey: o.logKey, Addresses: o.addresses, Witnesses: o.witnesses, Quorum: o.quorum})
+	at, err := h.PinRegistry(ctx, doc.RegistryParams{
+		Host:      host,
+		LogKey:    o.logKey,
+		Addresses: o.addresses,
+		Witnesses: o.witnesses,
+		Quorum:    o.quorum,
+	})
 	if err != nil {
 		return err
 	}
@@ -104,7 +115,9 @@ func runRegistryAdd(ctx context.Context, c *cli.Call, o *registryAddOptions) err
 func confirmRegistry(c *cli.Call, offer project.OfferedRegistry) error {
 	if c.UI.AsJSON || !c.Isatty(c.Stdin) {
 		return diag.New(diag.ConsentRequired, "adding registry %s: a person confirms its log key, and this process has no terminal", offer.Host).
-			WithReason("registry_log_key").WithDetail("host", offer.Host).WithDetail("found", offer.Key)
+			WithReason("registry_log_key").
+			WithDetail("host", offer.Host).
+			WithDetail("found", offer.Key)
 	}
 	c.UI.Note("registry  %s", offer.Host)
 	c.UI.Note("log key   %s", offer.Key)
@@ -114,7 +127,9 @@ func confirmRegistry(c *cli.Call, offer project.OfferedRegistry) error {
 
 func registryListCommand() *cli.Command {
 	return &cli.Command{
-		Name: "list", Usage: "list the registries that you pinned", Examples: []string{"rye registry list"},
+		Name:     "list",
+		Usage:    "list the registries that you pinned",
+		Examples: []string{"rye registry list"},
 		Run: func(ctx context.Context, c *cli.Call) error {
 			h, err := env.Of(c).Open(ctx, project.Lenient)
 			if err != nil {
@@ -124,7 +139,10 @@ func registryListCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			return c.UI.Show(map[string]any{"registries": list}, func() { showRegistries(c.UI, list) })
+			return c.UI.Show(
+				map[string]any{"registries": list},
+				func() { showRegistries(c.UI, list) },
+			)
 		},
 	}
 }
@@ -143,7 +161,12 @@ func showRegistries(u *cli.UI, list []project.PinnedRegistry) {
 		case r.Default:
 			state = "default"
 		}
-		t.Add(r.Host, r.Key, strconv.Itoa(r.Quorum)+" of "+strconv.Itoa(r.Witnesses), state)
+		t.Add(
+			r.Host,
+			r.Key,
+			strconv.Itoa(r.Quorum)+" of "+strconv.Itoa(r.Witnesses),
+			state,
+		)
 	}
 	u.Table(t)
 	for _, r := range list {
@@ -155,7 +178,9 @@ func showRegistries(u *cli.UI, list []project.PinnedRegistry) {
 
 func registryUseCommand() *cli.Command {
 	return &cli.Command{
-		Name: "use", Usage: "make a registry the default", Args: "HOST",
+		Name:  "use",
+		Usage: "make a registry the default",
+		Args:  "HOST",
 		Long: `With a default registry, registry:NS/NAME on the command line means registry:HOST/NS/NAME.
 Files always have the whole id, so that no default changes what a project uses.`,
 		Examples: []string{"rye registry use rye.acme.io"},
@@ -169,14 +194,21 @@ Files always have the whole id, so that no default changes what a project uses.`
 			if err != nil {
 				return err
 			}
-			return c.UI.Show(map[string]any{"host": c.Arg(0), "file": at}, func() { c.UI.Out("registry:NS/NAME means registry:%s/NS/NAME", c.Arg(0)) })
+			return c.UI.Show(
+				map[string]any{"host": c.Arg(0), "file": at},
+				func() {
+					c.UI.Out("registry:NS/NAME means registry:%s/NS/NAME", c.Arg(0))
+				},
+			)
 		},
 	}
 }
 
 func registryRemoveCommand() *cli.Command {
 	return &cli.Command{
-		Name: "remove", Usage: "remove the pin of a registry", Args: "HOST",
+		Name:  "remove",
+		Usage: "remove the pin of a registry",
+		Args:  "HOST",
 		Long: `Removes the pinned log key and what this account knows of the log. The next rye registry
 add is a first contact again. Bundles that are installed, locked and in the cache stay
 usable. Evidence against the registry stays.`,
@@ -190,7 +222,12 @@ usable. Evidence against the registry stays.`,
 			if err := h.UnpinRegistry(c.Arg(0)); err != nil {
 				return err
 			}
-			return c.UI.Show(map[string]any{"host": c.Arg(0)}, func() { c.UI.Out("registry %s is not pinned any more", c.Arg(0)) })
+			return c.UI.Show(
+				map[string]any{"host": c.Arg(0)},
+				func() {
+					c.UI.Out("registry %s is not pinned any more", c.Arg(0))
+				},
+			)
 		},
 	}
 }
@@ -198,7 +235,9 @@ usable. Evidence against the registry stays.`,
 func registryForgiveCommand() *cli.Command {
 	var evidence string
 	return &cli.Command{
-		Name: "forgive", Usage: "use a registry that signed two histories again", Args: "HOST",
+		Name:  "forgive",
+		Usage: "use a registry that signed two histories again",
+		Args:  "HOST",
 		Long: `rye stops using a registry whose key signed two histories of the log, and keeps the
 evidence. After you have found out why, name the directory of the evidence. rye moves it
 away and forgets the states of the log that this account saw; locks keep theirs, and the

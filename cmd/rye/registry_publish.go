@@ -27,13 +27,23 @@ type registryPublishOptions struct {
 
 // writeCodes are the codes of a change that a registry refuses.
 func writeCodes(own ...diag.Code) []diag.Code {
-	return env.RegistryCodes(append(own, diag.AuthFailed, diag.AuthRequired, diag.ValidationFailed, diag.LimitExceeded, diag.VersionNotFound, diag.Scope)...)
+	return env.RegistryCodes(append(
+		own,
+		diag.AuthFailed,
+		diag.AuthRequired,
+		diag.ValidationFailed,
+		diag.LimitExceeded,
+		diag.VersionNotFound,
+		diag.Scope,
+	)...)
 }
 
 func registryPublishCommand() *cli.Command {
 	var o registryPublishOptions
 	return &cli.Command{
-		Name: "publish", Usage: "publish the bundle of a directory", Args: "[DIR]",
+		Name:  "publish",
+		Usage: "publish the bundle of a directory",
+		Args:  "[DIR]",
 		Long: `Packs the bundle in DIR, which is the project by default, and sends it with a statement
 that your release key signs. The version is that of the signed manifest (rye bundle
 create). The name is that of its signed rye.yaml: name: registry:HOST/NS/NAME. Clients
@@ -57,7 +67,9 @@ rye shows the files and asks you before it signs.`,
 			cli.String(&o.prepared, "prepared", "publish the bundle that an agent prepared under this `ID`"),
 			cli.String(&o.key, "key", env.KeyUsage),
 		},
-		Run: func(ctx context.Context, c *cli.Call) error { return runRegistryPublish(ctx, c, &o) },
+		Run: func(ctx context.Context, c *cli.Call) error {
+			return runRegistryPublish(ctx, c, &o)
+		},
 	}
 }
 
@@ -85,7 +97,13 @@ func runRegistryPublish(ctx context.Context, c *cli.Call, o *registryPublishOpti
 }
 
 // publishPacked publishes a packed bundle, or shows what the registry would answer.
-func publishPacked(ctx context.Context, c *cli.Call, h *project.Project, b *publish.PackedBundle, dryRun bool) error {
+func publishPacked(
+	ctx context.Context,
+	c *cli.Call,
+	h *project.Project,
+	b *publish.PackedBundle,
+	dryRun bool,
+) error {
 	if dryRun {
 		note, err := publish.JudgeBundle(ctx, h, b)
 		if note != "" {
@@ -95,7 +113,13 @@ func publishPacked(ctx context.Context, c *cli.Call, h *project.Project, b *publ
 			return err
 		}
 		return c.UI.Show(b, func() {
-			c.UI.Out("would publish %s %s: %s, %d bytes", b.Full(), b.Version, cli.Plural(len(b.Files), "file"), b.Bytes)
+			c.UI.Out(
+				"would publish %s %s: %s, %d bytes",
+				b.Full(),
+				b.Version,
+				cli.Plural(len(b.Files), "file"),
+				b.Bytes,
+			)
 			for f := range strings.SplitSeq(shownFiles(b), "\n") {
 				c.UI.Out("  %s", f)
 			}
@@ -108,19 +132,29 @@ func publishPacked(ctx context.Context, c *cli.Call, h *project.Project, b *publ
 	if err != nil {
 		return err
 	}
-	return c.UI.Show(r, func() { c.UI.Out("published %s %s, log entry %d", b.Full(), b.Version, r.Log) })
+	return c.UI.Show(r, func() {
+		c.UI.Out("published %s %s, log entry %d", b.Full(), b.Version, r.Log)
+	})
 }
 
 // packedBundle returns what is published: the bundle that an agent prepared, or that of a
 // directory.
-func packedBundle(ctx context.Context, c *cli.Call, h *project.Project, o *registryPublishOptions, dir, as string) (*publish.PackedBundle, error) {
+func packedBundle(
+	ctx context.Context,
+	c *cli.Call,
+	h *project.Project,
+	o *registryPublishOptions,
+	dir, as string,
+) (*publish.PackedBundle, error) {
 	if o.prepared == "" {
 		return publish.PackBundle(ctx, h, dir, as)
 	}
 	if c.Arg(0) != "" || as != "" {
 		return nil, diag.New(diag.Usage, "publishing a prepared bundle: --prepared names it whole, so DIR and --as have no meaning")
 	}
-	return publish.PreparedBundle(ctx, h, o.prepared, func(b *publish.PackedBundle) error { return reviewPrepared(c, b, o.dryRun) })
+	return publish.PreparedBundle(ctx, h, o.prepared, func(b *publish.PackedBundle) error {
+		return reviewPrepared(c, b, o.dryRun)
+	})
 }
 
 // maxShownFiles is the number of files of a bundle in the output for people.
@@ -141,7 +175,12 @@ func reviewPrepared(c *cli.Call, b *publish.PackedBundle, dryRun bool) error {
 	if dryRun {
 		return nil // which shows it and sends nothing
 	}
-	c.UI.Note("An agent prepared %s %s, %s:", b.Full(), b.Version, cli.Plural(len(b.Files), "file"))
+	c.UI.Note(
+		"An agent prepared %s %s, %s:",
+		b.Full(),
+		b.Version,
+		cli.Plural(len(b.Files), "file"),
+	)
 	for f := range strings.SplitSeq(shownFiles(b), "\n") {
 		c.UI.Note("  %s", f)
 	}
@@ -164,7 +203,9 @@ type registryPushOptions struct {
 func registryPushCommand() *cli.Command {
 	var o registryPushOptions
 	return &cli.Command{
-		Name: "push", Usage: "publish one item as a bundle", Args: "REF",
+		Name:  "push",
+		Usage: "publish one item as a bundle",
+		Args:  "REF",
 		Long: `Packs an item of the project as a bundle with one item and publishes it, as rye registry
 publish does. tool:gh/issue becomes NS/tool.gh.issue in the version of the item. The item
 must be signed; its bundle also has the signed files in the folder of a tool that are not
@@ -186,7 +227,9 @@ which is not written into the project, also with --dry-run.`,
 			cli.String(&o.key, "key", env.KeyUsage),
 		},
 		Complete: complete.Items(item.Tool, item.Directive, item.Knowledge),
-		Run:      func(ctx context.Context, c *cli.Call) error { return runRegistryPush(ctx, c, &o) },
+		Run: func(ctx context.Context, c *cli.Call) error {
+			return runRegistryPush(ctx, c, &o)
+		},
 	}
 }
 
@@ -199,7 +242,13 @@ func runRegistryPush(ctx context.Context, c *cli.Call, o *registryPushOptions) e
 	if err != nil {
 		return err
 	}
-	b, err := publish.PackItem(ctx, h, publish.ItemBundle{Ref: ref, As: o.as, Host: o.host, Namespace: o.namespace, Version: o.version})
+	b, err := publish.PackItem(ctx, h, publish.ItemBundle{
+		Ref:       ref,
+		As:        o.as,
+		Host:      o.host,
+		Namespace: o.namespace,
+		Version:   o.version,
+	})
 	if err != nil {
 		return err
 	}
@@ -223,7 +272,10 @@ only the operator can.`),
 func registryStateCommand(action, usage, long string) *cli.Command {
 	var reason, key string
 	return &cli.Command{
-		Name: action, Usage: usage, Args: "ID VERSION", Long: long,
+		Name:     action,
+		Usage:    usage,
+		Args:     "ID VERSION",
+		Long:     long,
 		Examples: []string{"rye registry " + action + " registry:rye.acme.io/acme.io/tools v1.2.0 --reason 'loses data'"},
 		Codes:    writeCodes(),
 		Flags: []cli.Flag{
@@ -235,11 +287,20 @@ func registryStateCommand(action, usage, long string) *cli.Command {
 			if err != nil {
 				return err
 			}
-			r, err := publish.SetReleaseState(ctx, h, action, c.Arg(0), c.Arg(1), reason)
+			r, err := publish.SetReleaseState(
+				ctx,
+				h,
+				action,
+				c.Arg(0),
+				c.Arg(1),
+				reason,
+			)
 			if err != nil {
 				return err
 			}
-			return c.UI.Show(r, func() { c.UI.Out("%s: registry:%s/%s %s, log entry %d", action, r.Host, r.ID, r.Version, r.Log) })
+			return c.UI.Show(r, func() {
+				c.UI.Out("%s: registry:%s/%s %s, log entry %d", action, r.Host, r.ID, r.Version, r.Log)
+			})
 		},
 	}
 }
@@ -247,7 +308,9 @@ func registryStateCommand(action, usage, long string) *cli.Command {
 func registryRevokeCommand() *cli.Command {
 	var namespace, key string
 	return &cli.Command{
-		Name: "revoke", Usage: "send a revocation to a registry", Args: "HOST FILE",
+		Name:  "revoke",
+		Usage: "send a revocation to a registry",
+		Args:  "HOST FILE",
 		Long: `FILE is the trust document that rye bundle revoke or rye key revoke wrote. A key of the
 namespace must have signed it. The registry serves it, and every user who resolves a
 bundle of the namespace reads it, verifies it and remembers it.`,
@@ -262,11 +325,19 @@ bundle of the namespace reads it, verifies it and remembers it.`,
 			if err != nil {
 				return err
 			}
-			r, err := publish.SendRevocation(ctx, h, c.Arg(0), namespace, c.Arg(1))
+			r, err := publish.SendRevocation(
+				ctx,
+				h,
+				c.Arg(0),
+				namespace,
+				c.Arg(1),
+			)
 			if err != nil {
 				return err
 			}
-			return c.UI.Show(r, func() { c.UI.Out("revoked in %s at %s, log entry %d", namespace, r.Host, r.Log) })
+			return c.UI.Show(r, func() {
+				c.UI.Out("revoked in %s at %s, log entry %d", namespace, r.Host, r.Log)
+			})
 		},
 	}
 }
@@ -277,7 +348,9 @@ type registryLoginOptions struct{ namespace, method, token, key string }
 func registryLoginCommand() *cli.Command {
 	var o registryLoginOptions
 	return &cli.Command{
-		Name: "login", Usage: "bind your release key to a namespace", Args: "HOST",
+		Name:  "login",
+		Usage: "bind your release key to a namespace",
+		Args:  "HOST",
 		Long: `There are no accounts: a namespace belongs to keys. A namespace with a dot is a DNS name;
 its owner proves it by a TXT record (--method dns) or a file on its host (--method
 well-known). Without --method rye prints both, for you to publish one. ALIAS~OWNER is
@@ -298,7 +371,9 @@ the proof renews it.`,
 			cli.String(&o.token, "token-file", "`FILE` with the ID token of oidc (default: ask the issuer)"),
 			cli.String(&o.key, "key", env.KeyUsage),
 		},
-		Run: func(ctx context.Context, c *cli.Call) error { return runRegistryLogin(ctx, c, &o) },
+		Run: func(ctx context.Context, c *cli.Call) error {
+			return runRegistryLogin(ctx, c, &o)
+		},
 	}
 }
 
@@ -323,7 +398,12 @@ func runRegistryLogin(ctx context.Context, c *cli.Call, o *registryLoginOptions)
 	} else if o.method == wire.MethodOIDC {
 		proof.Token, err = publish.DeviceToken(ctx, h, c.Arg(0), o.namespace, func(d client.DeviceCode) {
 			c.UI.Note("Registry %s asks its issuer %s who you are.", c.Arg(0), d.Issuer)
-			c.UI.Note("Open %s and enter the code %s until %s.", d.URI, d.Code, d.Expires.Local().Format(time.TimeOnly))
+			c.UI.Note(
+				"Open %s and enter the code %s until %s.",
+				d.URI,
+				d.Code,
+				d.Expires.Local().Format(time.TimeOnly),
+			)
 			// Another registry, or an attacker in its name, could pass on the code of an application.
 			c.UI.Note("Refuse if the page names another application than %s.", c.Arg(0))
 		})
@@ -335,7 +415,9 @@ func runRegistryLogin(ctx context.Context, c *cli.Call, o *registryLoginOptions)
 	if err != nil {
 		return err
 	}
-	return c.UI.Show(b, func() { c.UI.Out("%s is a key of %s at %s, log entry %d", b.Key, b.Namespace, b.Host, b.Log) })
+	return c.UI.Show(b, func() {
+		c.UI.Out("%s is a key of %s at %s, log entry %d", b.Key, b.Namespace, b.Host, b.Log)
+	})
 }
 
 // showProofs prints what the owner of a namespace publishes.
@@ -344,18 +426,26 @@ func showProofs(ctx context.Context, c *cli.Call, h *project.Project, ns string)
 	if err != nil {
 		return err
 	}
-	return c.UI.Show(map[string]any{"key": key, "dns": txt, "well_known": file, "form": wire.NamespaceForm(ns)}, func() {
-		switch wire.NamespaceForm(ns) {
-		case wire.FormDNS:
-			c.UI.Out("Publish one of these, then repeat the command with --method:")
-			c.UI.Out("dns         TXT record %s%s = %q", wire.DNSPrefix, ns, txt)
-			c.UI.Out("well-known  https://%s%s = %s", ns, wire.WellKnownPath, file)
-		case wire.FormOIDC:
-			c.UI.Out("Repeat the command with --method oidc, in a job of CI with --token-file FILE.")
-		default:
-			c.UI.Out("Only the operator of the registry grants %s. Send your key document (rye key export); your key is %s.", ns, key)
-		}
-	})
+	return c.UI.Show(
+		map[string]any{
+			"key":        key,
+			"dns":        txt,
+			"well_known": file,
+			"form":       wire.NamespaceForm(ns),
+		},
+		func() {
+			switch wire.NamespaceForm(ns) {
+			case wire.FormDNS:
+				c.UI.Out("Publish one of these, then repeat the command with --method:")
+				c.UI.Out("dns         TXT record %s%s = %q", wire.DNSPrefix, ns, txt)
+				c.UI.Out("well-known  https://%s%s = %s", ns, wire.WellKnownPath, file)
+			case wire.FormOIDC:
+				c.UI.Out("Repeat the command with --method oidc, in a job of CI with --token-file FILE.")
+			default:
+				c.UI.Out("Only the operator of the registry grants %s. Send your key document (rye key export); your key is %s.", ns, key)
+			}
+		},
+	)
 }
 
 // registryKeyCommands are the commands by which a key of a namespace changes its keys.
@@ -375,11 +465,17 @@ be removed.`, func(ctx context.Context, p *project.Project, host, ns, file strin
 	}
 }
 
-func registryKeyCommand(name, usage, arg, long string, change func(ctx context.Context, p *project.Project, host, ns, arg string) (*publish.RegistryChange, error)) *cli.Command {
+func registryKeyCommand(
+	name, usage, arg, long string,
+	change func(ctx context.Context, p *project.Project, host, ns, arg string) (*publish.RegistryChange, error),
+) *cli.Command {
 	var namespace, key string
 	example := map[string]string{"FILE": "leo.toml", "KEY": "b600306c…"}[arg]
 	return &cli.Command{
-		Name: name, Usage: usage, Args: "HOST " + arg, Long: long,
+		Name:     name,
+		Usage:    usage,
+		Args:     "HOST " + arg,
+		Long:     long,
 		Examples: []string{"rye registry " + name + " rye.acme.io " + example + " --namespace acme.io"},
 		Codes:    writeCodes(diag.FileSystemError),
 		Flags: []cli.Flag{
@@ -395,14 +491,18 @@ func registryKeyCommand(name, usage, arg, long string, change func(ctx context.C
 			if err != nil {
 				return err
 			}
-			return c.UI.Show(r, func() { c.UI.Out("%s: %s at %s, log entry %d", name, namespace, r.Host, r.Log) })
+			return c.UI.Show(r, func() {
+				c.UI.Out("%s: %s at %s, log entry %d", name, namespace, r.Host, r.Log)
+			})
 		},
 	}
 }
 
 func registryLogoutCommand() *cli.Command {
 	return &cli.Command{
-		Name: "logout", Usage: "forget the namespaces that this account bound", Args: "HOST",
+		Name:     "logout",
+		Usage:    "forget the namespaces that this account bound",
+		Args:     "HOST",
 		Long:     `Nothing at the registry changes: a key is removed from a namespace by another key of it.`,
 		Examples: []string{"rye registry logout rye.acme.io"},
 		Codes:    []diag.Code{diag.KeyUnknown, diag.FileSystemError},
@@ -411,10 +511,16 @@ func registryLogoutCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			if err := publish.ForgetBindings(h, c.Arg(0)); err != nil {
+			err = publish.ForgetBindings(h, c.Arg(0))
+			if err != nil {
 				return err
 			}
-			return c.UI.Show(map[string]any{"host": c.Arg(0)}, func() { c.UI.Out("forgot the namespaces at %s", c.Arg(0)) })
+			return c.UI.Show(
+				map[string]any{"host": c.Arg(0)},
+				func() {
+					c.UI.Out("forgot the namespaces at %s", c.Arg(0))
+				},
+			)
 		},
 	}
 }
@@ -422,7 +528,9 @@ func registryLogoutCommand() *cli.Command {
 func registryWhoamiCommand() *cli.Command {
 	var namespaces []string
 	return &cli.Command{
-		Name: "whoami", Usage: "show the keys of your namespaces", Args: "HOST",
+		Name:  "whoami",
+		Usage: "show the keys of your namespaces",
+		Args:  "HOST",
 		Long: `Shows the keys of the namespaces that this account bound, or of those that --namespace
 names, each with the log entry that bound it, which rye verifies.`,
 		Examples: []string{"rye registry whoami rye.acme.io", "rye registry whoami rye.acme.io --namespace acme.io"},
@@ -447,7 +555,12 @@ names, each with the log entry that bound it, which rye verifies.`,
 				}
 				list = append(list, k)
 			}
-			return c.UI.Show(map[string]any{"host": host, "namespaces": list}, func() { showNamespaces(c.UI, host, list, h.Env.Now()) })
+			return c.UI.Show(
+				map[string]any{"host": host, "namespaces": list},
+				func() {
+					showNamespaces(c.UI, host, list, h.Env.Now())
+				},
+			)
 		},
 	}
 }

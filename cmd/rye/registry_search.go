@@ -21,7 +21,9 @@ func registrySearchCommand() *cli.Command {
 	var host string
 	limit := 20
 	return &cli.Command{
-		Name: "search", Usage: "search the bundles of registries", Args: "QUERY…",
+		Name:  "search",
+		Usage: "search the bundles of registries",
+		Args:  "QUERY…",
 		Long: `Searches the default registry, or all that you pinned. The list of bundles is fetched and
 searched on this computer: the query does not leave it. A description is shown after rye
 registry pull or rye add verified its signature; nothing else in the result is verified.`,
@@ -53,7 +55,10 @@ func showRegistryHits(u *cli.UI, hits *items.Hits) {
 		u.Note("%s", hits.Note)
 	}
 	for _, x := range hits.Hits {
-		u.Out("%s", strings.TrimRight(x.ID+" "+x.Version+"  "+x.State, " "))
+		u.Out("%s", strings.TrimRight(
+			x.ID+" "+x.Version+"  "+x.State,
+			" ",
+		))
 		t := cli.NewTable("bundle of a registry")
 		if x.Description != "" {
 			t.Add("  about", x.Description)
@@ -73,11 +78,15 @@ func showRegistryHits(u *cli.UI, hits *items.Hits) {
 func registryInfoCommand() *cli.Command {
 	o := env.PackageOptions{Space: space.Project}
 	return &cli.Command{
-		Name: "info", Usage: "show the versions of a bundle and what it brings", Args: "ID[@VERSION]",
+		Name:     "info",
+		Usage:    "show the versions of a bundle and what it brings",
+		Args:     "ID[@VERSION]",
 		Long:     `The same as rye info.`,
 		Examples: []string{"rye registry info registry:rye.acme.io/acme.io/tools"},
 		Codes:    env.RegistryCodes(diag.SourceNotFound, diag.VersionNotFound),
-		Run:      func(ctx context.Context, c *cli.Call) error { return env.ShowInfo(ctx, c, &o) },
+		Run: func(ctx context.Context, c *cli.Call) error {
+			return env.ShowInfo(ctx, c, &o)
+		},
 	}
 }
 
@@ -85,13 +94,23 @@ func registryPullCommand() *cli.Command {
 	o := env.PackageOptions{Space: space.Project, Look: true}
 	var to string
 	return &cli.Command{
-		Name: "pull", Usage: "fetch and verify a bundle without a project", Args: "ID[@VERSION]",
+		Name:  "pull",
+		Usage: "fetch and verify a bundle without a project",
+		Args:  "ID[@VERSION]",
 		Long: `Fetches the bundle into the cache and verifies it as rye add does: the proof of the log,
 the signatures of keys that you trust, and your rules. No project changes. --to writes
 the files into a new directory.`,
 		Examples: []string{"rye registry pull registry:rye.acme.io/acme.io/tools@v1.0.0 --to tools"},
-		Codes:    env.PackageCodes(diag.SourceMoved, diag.FileSystemError, diag.LogProof, diag.LogEquivocation, diag.Rollback, diag.Stale, diag.RegistryError),
-		Flags:    []cli.Flag{cli.String(&to, "to", "write the files into the new directory `DIR`")},
+		Codes: env.PackageCodes(
+			diag.SourceMoved,
+			diag.FileSystemError,
+			diag.LogProof,
+			diag.LogEquivocation,
+			diag.Rollback,
+			diag.Stale,
+			diag.RegistryError,
+		),
+		Flags: []cli.Flag{cli.String(&to, "to", "write the files into the new directory `DIR`")},
 		Run: func(ctx context.Context, c *cli.Call) error {
 			name, err := env.Of(c).FullRegistryID(c.Arg(0))
 			if err != nil {
@@ -131,7 +150,9 @@ func registryMonitorCommand() *cli.Command {
 	var ns string
 	var keys []string
 	return &cli.Command{
-		Name: "monitor", Usage: "list the log entries about a namespace since the last call", Args: "HOST",
+		Name:  "monitor",
+		Usage: "list the log entries about a namespace since the last call",
+		Args:  "HOST",
 		Long: `Reads every entry of the log that is newer than the last call, verifies it and prints
 those about the namespace, after verifying the signed statement of each. With --key it
 fails if another key or the operator changed something: run it regularly for your own
@@ -173,7 +194,9 @@ namespace, and you see what others change in it.`,
 func registryVerifyCommand() *cli.Command {
 	var key string
 	return &cli.Command{
-		Name: "verify", Usage: "verify all static files of a registry", Args: "DIR|URL",
+		Name:  "verify",
+		Usage: "verify all static files of a registry",
+		Args:  "DIR|URL",
 		Long: `Reads the whole log and compares it with the signed checkpoint, every line of the index
 with its log entries, and every archive with both. The key is --log-key, else the one
 that you pinned, else the one that the files name: then the files are consistent, and the
@@ -190,7 +213,8 @@ owner of the key is unknown.`,
 			if err != nil {
 				return err
 			}
-			if err := diag.FromFindings("verifying "+c.Arg(0), r.Findings); err != nil {
+			err = diag.FromFindings("verifying "+c.Arg(0), r.Findings)
+			if err != nil {
 				var e *diag.Error
 				if errors.As(err, &e) {
 					return e.WithReason("registry_tree").WithDetail("host", r.Host)

@@ -10,7 +10,8 @@ import (
 // Refuses returns why a value is not an answer, "" if it is one.
 func (a *Ask) Refuses(v any) string {
 	if a.Choices != nil {
-		if s, ok := v.(string); !ok || !slices.Contains(a.Choices, s) {
+		s, ok := v.(string)
+		if !ok || !slices.Contains(a.Choices, s) {
 			return fmt.Sprintf("it must be one of %s", strings.Join(a.Choices, ", "))
 		}
 		return ""
@@ -32,7 +33,8 @@ func (a *Ask) Refuses(v any) string {
 func (a *Ask) Read(text string) (v any, why string) {
 	v = text
 	if a.Schema != nil {
-		if parsed, fs := jsonx.ParseMessage([]byte(text)); len(fs) == 0 {
+		parsed, fs := jsonx.ParseMessage([]byte(text))
+		if len(fs) == 0 {
 			v = parsed
 		}
 	}

@@ -130,7 +130,8 @@ func (w *walker) needsApproval(ctx context.Context, in invocation, need *Approva
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if a := w.approvals[name]; a != nil && a.answer == nil && a.ask.Question == need.Question {
+	a := w.approvals[name]
+	if a != nil && a.answer == nil && a.ask.Question == need.Question {
 		expires, _ = time.Parse(time.RFC3339Nano, a.ask.Expires)
 		return &Suspension{Reason: "approval", Nodes: []string{name}, WakeAt: expires} // it is open already
 	}

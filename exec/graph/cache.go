@@ -12,7 +12,11 @@ import (
 // It has the project and the digests of the chain: without a lock two projects would share
 // results. The sources of grants are left out, so graphs with equal permissions share.
 func (w *walker) cacheKey(a *Action, t Target, params map[string]any) string {
-	if !a.Cache || w.p.Results == nil || t.Graph || t.Thread || t.Whole == "" {
+	if !a.Cache ||
+		w.p.Results == nil ||
+		t.Graph ||
+		t.Thread ||
+		t.Whole == "" {
 		return ""
 	}
 	key := struct {

@@ -10,7 +10,12 @@ import (
 )
 
 // action calls the item of an action node.
-func (w *walker) action(ctx context.Context, f *frame, n *Node, pr *progress) (*outcome, error) {
+func (w *walker) action(
+	ctx context.Context,
+	f *frame,
+	n *Node,
+	pr *progress,
+) (*outcome, error) {
 	return w.call(ctx, f, n.Action, invocation{
 		name:  f.prefix + n.Name,
 		step:  pr.step,
@@ -35,7 +40,12 @@ type invocation struct {
 
 // call calls an item, repeats it as the action's retry permits, and returns the data
 // of its result.
-func (w *walker) call(ctx context.Context, f *frame, a *Action, in invocation) (*outcome, error) {
+func (w *walker) call(
+	ctx context.Context,
+	f *frame,
+	a *Action,
+	in invocation,
+) (*outcome, error) {
 	if a.Timeout > 0 {
 		within, cancel := context.WithTimeout(ctx, a.Timeout)
 		defer cancel()
@@ -51,10 +61,18 @@ func (w *walker) call(ctx context.Context, f *frame, a *Action, in invocation) (
 	return w.attempts(ctx, f, a, in)
 }
 
-func (w *walker) attempts(ctx context.Context, f *frame, a *Action, in invocation) (*outcome, error) {
+func (w *walker) attempts(
+	ctx context.Context,
+	f *frame,
+	a *Action,
+	in invocation,
+) (*outcome, error) {
 	for attempt := 1; ; attempt++ {
 		out, err := w.once(ctx, f, a, in)
-		if err == nil || attempt >= a.MaxAttempts || ctx.Err() != nil || !repeatable(err) {
+		if err == nil ||
+			attempt >= a.MaxAttempts ||
+			ctx.Err() != nil ||
+			!repeatable(err) {
 			return out, err
 		}
 		in.at = nil // the item may have been repaired
@@ -71,7 +89,8 @@ func (w *walker) attempts(ctx context.Context, f *frame, a *Action, in invocatio
 		if logged != nil {
 			return nil, fatal{logged}
 		}
-		if err := sleep(ctx, a.Retry.Delay(attempt)); err != nil {
+		err = sleep(ctx, a.Retry.Delay(attempt))
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -104,7 +123,12 @@ func sleep(ctx context.Context, d time.Duration) error {
 }
 
 // once calls the item one time.
-func (w *walker) once(ctx context.Context, f *frame, a *Action, in invocation) (*outcome, error) {
+func (w *walker) once(
+	ctx context.Context,
+	f *frame,
+	a *Action,
+	in invocation,
+) (*outcome, error) {
 	if in.at == nil {
 		ref, t, err := w.resolve(ctx, f, a, in.step, in.more)
 		if err != nil {
@@ -114,7 +138,13 @@ func (w *walker) once(ctx context.Context, f *frame, a *Action, in invocation) (
 	}
 	ref := in.at.ref
 	t := in.at.t
-	params, err := w.params(ctx, a, ref, t, w.scope(f, in.step, in.more))
+	params, err := w.params(
+		ctx,
+		a,
+		ref,
+		t,
+		w.scope(f, in.step, in.more),
+	)
 	if err != nil {
 		return nil, err
 	}

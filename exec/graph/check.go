@@ -13,7 +13,13 @@ import (
 
 // Check reports every mistake of a graph that can be found before a run, in the order
 // of the file. A mistake behind one of the grammar is not reported.
-func Check(ctx context.Context, ref item.Ref, path string, doc *tree.Doc, items Items) []diag.Finding {
+func Check(
+	ctx context.Context,
+	ref item.Ref,
+	path string,
+	doc *tree.Doc,
+	items Items,
+) []diag.Finding {
 	g, fs := parseAll(ref, path, doc)
 	fs = append(fs, validate(ctx, g, items)...)
 	diag.Sort(fs)
@@ -24,7 +30,8 @@ func Check(ctx context.Context, ref item.Ref, path string, doc *tree.Doc, items 
 // that cannot run would not guard the run.
 func CheckHooks(doc *tree.Doc) []diag.Finding {
 	p := &parser{doc: doc, r: tree.NewReader(doc, diag.ValidationFailed)}
-	if _, isMap := p.r.Value("config").(map[string]any); !isMap {
+	_, isMap := p.r.Value("config").(map[string]any)
+	if !isMap {
 		return nil
 	}
 	v := &validator{g: &Graph{doc: doc}}
@@ -38,11 +45,16 @@ func CheckHooks(doc *tree.Doc) []diag.Finding {
 // CheckValues returns the mistakes of a graph by which a value becomes a part of a program,
 // without the rest: what a run would refuse, and {NAME} where a value was meant. schema returns the config_schema of an item, nil
 // if it is not known. risk may be nil.
-func CheckValues(doc *tree.Doc, risk *policy.Risk, schema func(item.Ref) any) []diag.Finding {
+func CheckValues(
+	doc *tree.Doc,
+	risk *policy.Risk,
+	schema func(item.Ref) any,
+) []diag.Finding {
 	g, _ := parseAll(item.Ref{}, "", doc)
 	v := &validator{g: g, risk: risk}
 	g.actions(func(a *Action, node string) {
-		if ref, ok := a.Ref(); ok && a.Verb == policy.Execute && ref.Kind == item.Tool && !a.unclear {
+		ref, ok := a.Ref()
+		if ok && a.Verb == policy.Execute && ref.Kind == item.Tool && !a.unclear {
 			called := policy.CallSchema(ref, schema(ref), a.Params, policy.ConstantText, schema)
 			v.shellValues(a, node, called)
 			v.bracedNames(a, node, called)
@@ -56,7 +68,12 @@ func (p *parser) targets(g *Graph) {
 	p.blockTargets(p.r.Map("config"), g.Start, g.Nodes, g.Order)
 }
 
-func (p *parser) blockTargets(r *tree.Reader, start string, nodes map[string]*Node, order []string) {
+func (p *parser) blockTargets(
+	r *tree.Reader,
+	start string,
+	nodes map[string]*Node,
+	order []string,
+) {
 	check := func(to, path, name string) {
 		if nodes[to] != nil || to == "" {
 			return
@@ -79,7 +96,12 @@ func (p *parser) blockTargets(r *tree.Reader, start string, nodes map[string]*No
 		}
 		for _, b := range n.Branches {
 			if b.Nodes != nil {
-				p.blockTargets(nr.Map("branches").Map(b.Name), b.Start, b.Nodes, b.Order)
+				p.blockTargets(
+					nr.Map("branches").Map(b.Name),
+					b.Start,
+					b.Nodes,
+					b.Order,
+				)
 			}
 		}
 	}

@@ -63,7 +63,9 @@ func Below(project, id string) ([]Called, error) {
 }
 
 // timeOf returns the part of an id that states when the run was begun.
-func timeOf(id string) string { return id[len(id)-26 : len(id)-16] }
+func timeOf(id string) string {
+	return id[len(id)-26 : len(id)-16]
+}
 
 // parentOf returns the run that called a run or a thread, "" if no run did or its log
 // cannot be read.
@@ -75,7 +77,8 @@ func parentOf(project, id string) (parent string, thread bool) {
 	var d struct {
 		Parent string `json:"parent"`
 	}
-	if data, err := dataOf(project, id, l); err != nil || jsonx.Decode(data, &d) != nil {
+	data, err := dataOf(project, id, l)
+	if err != nil || jsonx.Decode(data, &d) != nil {
 		return "", false
 	}
 	return d.Parent, l.Event == evThread
@@ -84,16 +87,29 @@ func parentOf(project, id string) (parent string, thread bool) {
 // Answer writes the answer of a person to an open question of a run, and returns it
 // with the run and the node that ask. node may be "" if only one question is open. The answer
 // is checked first.
-func Answer(ctx context.Context, project, id, node, text, by string, now time.Time) (run, asks string, answer any, err error) {
+func Answer(
+	ctx context.Context,
+	project, id, node, text, by string,
+	now time.Time,
+) (run, asks string, answer any, err error) {
 	return answerQuestion(ctx, project, id, node, text, by, now, false)
 }
 
 // Decide is Answer for the question about a call: the decision is Once or Deny.
-func Decide(ctx context.Context, project, id, node, decision, by string, now time.Time) (run, asks string, answer any, err error) {
+func Decide(
+	ctx context.Context,
+	project, id, node, decision, by string,
+	now time.Time,
+) (run, asks string, answer any, err error) {
 	return answerQuestion(ctx, project, id, node, decision, by, now, true)
 }
 
-func answerQuestion(ctx context.Context, project, id, node, text, by string, now time.Time, approval bool) (run, asks string, answer any, err error) {
+func answerQuestion(
+	ctx context.Context,
+	project, id, node, text, by string,
+	now time.Time,
+	approval bool,
+) (run, asks string, answer any, err error) {
 	s, q, err := openQuestion(ctx, project, id, node, approval)
 	if err != nil {
 		return "", "", nil, err
@@ -116,7 +132,14 @@ func answerQuestion(ctx context.Context, project, id, node, text, by string, now
 	}, now); err != nil {
 		return s.ID, q.Node, v, err
 	}
-	return s.ID, q.Node, v, late(ctx, project, id, s.ID, q.Node, approval)
+	return s.ID, q.Node, v, late(
+		ctx,
+		project,
+		id,
+		s.ID,
+		q.Node,
+		approval,
+	)
 }
 
 // late returns an error if the run took another answer before this one was written: the question
@@ -125,14 +148,21 @@ func answerQuestion(ctx context.Context, project, id, node, text, by string, now
 // accepted.
 func late(ctx context.Context, project, id, run, node string, approval bool) error {
 	s, err := Deepest(ctx, project, id)
-	if err != nil || s.ID != run || slices.ContainsFunc(s.asks, func(a askData) bool { return a.Node == node && a.Approval == approval }) {
+	if err != nil ||
+		s.ID != run ||
+		slices.ContainsFunc(s.asks, func(a askData) bool {
+			return a.Node == node &&
+				a.Approval == approval
+		}) {
 		return nil // it is written, and the run reports the error of its log
 	}
 	removed, err := untaken(project, run, node)
 	if err != nil || !removed {
 		return err
 	}
-	return diag.New(diag.ThreadState, "answering %s: %s was answered by another process", run, node).WithReason("answered").WithDetail("run_id", run)
+	return diag.New(diag.ThreadState, "answering %s: %s was answered by another process", run, node).
+		WithReason("answered").
+		WithDetail("run_id", run)
 }
 
 // openQuestion returns the open question of a run, or of the run that it waits for. An
@@ -143,12 +173,16 @@ func openQuestion(ctx context.Context, project, id, node string, approval bool) 
 		return nil, nil, err
 	}
 	all := slices.Clone(s.asks)
-	s.asks = slices.DeleteFunc(s.asks, func(a askData) bool { return a.Approval != approval })
+	s.asks = slices.DeleteFunc(s.asks, func(a askData) bool {
+		return a.Approval != approval
+	})
 	if len(s.asks) == 0 && len(all) > 0 {
 		return nil, nil, otherKind(s.ID, all[0])
 	}
 	if len(s.asks) == 0 {
-		return nil, nil, diag.New(diag.ThreadState, "answering %s: it has no open question", s.ID).WithReason("no_question").WithDetail("state", s.State)
+		return nil, nil, diag.New(diag.ThreadState, "answering %s: it has no open question", s.ID).
+			WithReason("no_question").
+			WithDetail("state", s.State)
 	}
 	q := s.question(node)
 	if node == "" && len(s.asks) == 1 {
@@ -226,19 +260,25 @@ func Mark(ctx context.Context, id, state string, p Params) error {
 	}
 	defer func() { _ = log.Close() }()
 	if len(lines) == 0 || event == "" {
-		return diag.New(diag.ThreadNotFound, "ending %s: its log has no line", id).WithReason("no_run").WithDetail("id", id)
+		return diag.New(diag.ThreadNotFound, "ending %s: its log has no line", id).
+			WithReason("no_run").
+			WithDetail("id", id)
 	}
 	s := &Summary{ID: id, State: StateRunning}
 	for i := range lines {
-		if err := s.add(p.Project, &lines[i]); err != nil {
+		err := s.add(p.Project, &lines[i])
+		if err != nil {
 			return diag.New(diag.TranscriptBroken, "reading the log of %s: %w", id, err)
 		}
 	}
 	switch s.State {
 	case StateCompleted, StateError, StateCancelled, StateKilled:
-		return diag.New(diag.ThreadState, "ending %s: it is %s", id, s.State).WithReason("ended").WithDetail("state", s.State)
+		return diag.New(diag.ThreadState, "ending %s: it is %s", id, s.State).
+			WithReason("ended").
+			WithDetail("state", s.State)
 	}
-	if err := log.Rest(ctx, event, endData{Steps: s.Steps}); err != nil {
+	err = log.Rest(ctx, event, endData{Steps: s.Steps})
+	if err != nil {
 		return err
 	}
 	w := &walker{p: p, log: log}

@@ -231,7 +231,12 @@ type NodeError struct {
 
 // value returns the error for templates.
 func (e NodeError) value() map[string]any {
-	out := map[string]any{"node": e.Node, "code": string(e.Code), "message": e.Message, "retryable": e.Retryable}
+	out := map[string]any{
+		"node":      e.Node,
+		"code":      string(e.Code),
+		"message":   e.Message,
+		"retryable": e.Retryable,
+	}
 	if e.Item != nil {
 		out["item"] = int64(*e.Item)
 	}

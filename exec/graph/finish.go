@@ -26,14 +26,26 @@ func (w *walker) finish(ctx context.Context, err error) (*Result, error) {
 	var s *Suspension
 	switch {
 	case errors.As(err, &s) && w.p.NoSuspend:
-		err = diag.New(diag.ApprovalRequired, "running %s: it would suspend (%s %s), which this call does not permit", w.g.Ref, s.Reason, strings.Join(s.Nodes, ", "))
+		err = diag.New(
+			diag.ApprovalRequired,
+			"running %s: it would suspend (%s %s), which this call does not permit",
+			w.g.Ref,
+			s.Reason,
+			strings.Join(s.Nodes, ", "),
+		)
 	case errors.As(err, &s):
 		return r, w.suspend(ctx, r, s)
 	case errors.Is(err, context.Canceled) || diag.CodeOf(err) == diag.Cancelled:
 		r.Status = StateCancelled
-		err = diag.New(diag.Cancelled, "running %s: cancelled; the run %s can be resumed", w.g.Ref, r.RunID).WithReason("graph_resume").WithDetail("run_id", r.RunID)
+		err = diag.New(diag.Cancelled, "running %s: cancelled; the run %s can be resumed", w.g.Ref, r.RunID).
+			WithReason("graph_resume").
+			WithDetail("run_id", r.RunID)
 		// The request has its effect: it must not cancel the process that resumes the run.
-		err = errors.Join(w.rest(ctx, evCancelled, r, nil), w.taken("cancel", ""), err)
+		err = errors.Join(
+			w.rest(ctx, evCancelled, r, nil),
+			w.taken("cancel", ""),
+			err,
+		)
 		w.snapshot(ctx, r.Status, w.root.cur, true)
 		return r, err
 	}
@@ -58,10 +70,12 @@ func (w *walker) finish(ctx context.Context, err error) (*Result, error) {
 	if w.root.fail {
 		t = t.WithDetail("run_id", r.RunID)
 	} else {
-		t = diag.Doing("running "+w.g.Ref.String(), err).WithDetail("run_id", r.RunID)
+		t = diag.Doing("running "+w.g.Ref.String(), err).
+			WithDetail("run_id", r.RunID)
 	}
 	e := nodeError(w.root.cur, err)
-	if rest := w.rest(ctx, evError, r, &e); rest != nil {
+	rest := w.rest(ctx, evError, r, &e)
+	if rest != nil {
 		return r, rest
 	}
 	w.snapshot(ctx, r.Status, e.Node, true)
@@ -124,7 +138,8 @@ func ReadResult(project, id string) (*Result, error) {
 		return nil, diag.Doing("reading the result of "+id, err)
 	}
 	r := &Result{}
-	if err := jsonx.Decode(b, r); err != nil || r.RunID != id {
+	err = jsonx.Decode(b, r)
+	if err != nil || r.RunID != id {
 		return nil, diag.New(diag.TranscriptBroken, "reading the result of %s: it is not the result of a run", id)
 	}
 	return r, nil

@@ -24,7 +24,13 @@ type Fork struct {
 
 // StartFork starts a new run with the state that another run had after a step. Files
 // and child runs of the other run are not copied.
-func StartFork(ctx context.Context, g *Graph, digest item.Digest, f Fork, p Params) (*Result, error) {
+func StartFork(
+	ctx context.Context,
+	g *Graph,
+	digest item.Digest,
+	f Fork,
+	p Params,
+) (*Result, error) {
 	rep, err := transcript.Verify(ctx, transcript.Params{
 		Project: p.Project,
 		ID:      f.Run,
@@ -108,7 +114,8 @@ func (f *Fork) line(lines []transcript.Line) (int, error) {
 			continue
 		}
 		var d committedData
-		if err := jsonx.Decode(lines[i].Data, &d); err == nil && d.Node == node {
+		err := jsonx.Decode(lines[i].Data, &d)
+		if err == nil && d.Node == node {
 			if count--; count == 0 {
 				return i, nil
 			}
@@ -138,7 +145,9 @@ func Inputs(project, id string) (map[string]any, error) {
 }
 
 // Dir returns the directory of the logs of a project.
-func Dir(project string) string { return transcript.Base(project, ".").Path(".") }
+func Dir(project string) string {
+	return transcript.Base(project, ".").Path(".")
+}
 
 // Step is one line of a log as a person reads it.
 type Step struct {

@@ -215,7 +215,9 @@ func events() []string {
 }
 
 // At returns the position of a node in the file.
-func (g *Graph) At(n *Node) diag.Position { return g.doc.At(n.path) }
+func (g *Graph) At(n *Node) diag.Position {
+	return g.doc.At(n.path)
+}
 
 // actions calls do for every action of the graph, with the qualified name of its node.
 func (g *Graph) actions(do func(a *Action, node string)) {
@@ -246,15 +248,20 @@ func (a *Action) Ref() (item.Ref, bool) {
 }
 
 // Targets returns the items that a graph executes by a fixed id, sorted.
-func Targets(g *Graph) []item.Ref { return g.fixedTargets() }
+func Targets(g *Graph) []item.Ref {
+	return g.fixedTargets()
+}
 
 // fixedTargets returns the items that the graph executes by a fixed id, sorted.
 func (g *Graph) fixedTargets() []item.Ref {
 	set := map[item.Ref]bool{}
 	g.actions(func(a *Action, _ string) {
-		if ref, ok := a.Ref(); ok && a.Verb == policy.Execute {
+		ref, ok := a.Ref()
+		if ok && a.Verb == policy.Execute {
 			set[ref] = true
 		}
 	})
-	return slices.SortedFunc(maps.Keys(set), func(a, b item.Ref) int { return strings.Compare(a.String(), b.String()) })
+	return slices.SortedFunc(maps.Keys(set), func(a, b item.Ref) int {
+		return strings.Compare(a.String(), b.String())
+	})
 }

@@ -15,7 +15,9 @@ import (
 type skipped struct{}
 
 // Error describes the decision.
-func (*skipped) Error() string { return "a hook skipped the node" }
+func (*skipped) Error() string {
+	return "a hook skipped the node"
+}
 
 // hookTime bounds one hook.
 const hookTime = 30 * time.Second
@@ -90,7 +92,12 @@ func (h *Hook) decides(decision, more map[string]any) (stop, err error) {
 	case nil, "", "continue", "retry":
 		return nil, nil
 	default:
-		err = diag.New(diag.ValidationFailed, "it decided %v, and a hook of a graph may %s", action, strings.Join(decisions(h.Event), ", "))
+		err = diag.New(
+			diag.ValidationFailed,
+			"it decided %v, and a hook of a graph may %s",
+			action,
+			strings.Join(decisions(h.Event), ", "),
+		)
 		word, _ := action.(string)
 		_, control := decision["control"]
 		if control || hooks.Stops(word) {
@@ -120,7 +127,12 @@ func (w *walker) startedSteps() int {
 }
 
 // hook calls the action of one hook with the permissions of the run.
-func (w *walker) hook(ctx context.Context, h *Hook, step int, scope map[string]any) (map[string]any, error) {
+func (w *walker) hook(
+	ctx context.Context,
+	h *Hook,
+	step int,
+	scope map[string]any,
+) (map[string]any, error) {
 	within, cancel := context.WithTimeout(ctx, hookTime)
 	defer cancel()
 	began := w.p.Now()
@@ -145,7 +157,13 @@ func (w *walker) hook(ctx context.Context, h *Hook, step int, scope map[string]a
 			})
 		}
 	}
-	d := map[string]any{"event": h.Event, "hook": h.ID, "ref": id, "ok": err == nil, "duration_ms": w.p.Now().Sub(began).Milliseconds()}
+	d := map[string]any{
+		"event":       h.Event,
+		"hook":        h.ID,
+		"ref":         id,
+		"ok":          err == nil,
+		"duration_ms": w.p.Now().Sub(began).Milliseconds(),
+	}
 	if err != nil {
 		d["error"] = err.Error()
 	}

@@ -59,7 +59,8 @@ func Send(project, run string, m Message, now time.Time) error {
 	}
 	for _, o := range old {
 		if !m.Keep && o.Kind == m.Kind && o.Name == m.Name {
-			if err := base.Remove(inboxDir + "/" + o.file); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			err := base.Remove(inboxDir + "/" + o.file)
+			if err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return err
 			}
 		}
@@ -79,7 +80,10 @@ func sendAnswer(project, run, node string, b []byte, old []Message) error {
 	answered := diag.New(diag.ThreadState, "answering %s: %s has an answer already, which the run has not taken yet", run, node).
 		WithReason("answered").WithDetail("run_id", run)
 	// A version before this one gave each answer a file of its own.
-	if slices.ContainsFunc(old, func(m Message) bool { return m.Kind == kindAnswer && m.Name == node }) {
+	if slices.ContainsFunc(old, func(m Message) bool {
+		return m.Kind == kindAnswer &&
+			m.Name == node
+	}) {
 		return answered
 	}
 	err := transcript.Base(project, run).Create(inboxDir+"/"+answerFile(node), b, 0o600)
@@ -153,21 +157,28 @@ func (w *walker) inbox(kind, name string) (*Message, error) {
 }
 
 // taken removes messages whose content the log has recorded.
-func (w *walker) taken(kind, name string) error { return taken(w.p.Project, w.log.ID(), kind, name) }
+func (w *walker) taken(kind, name string) error {
+	return taken(w.p.Project, w.log.ID(), kind, name)
+}
 
 // Asked reports whether the inbox of a run has a message of a kind.
 func Asked(project, id, kind string) bool {
 	list, err := messages(project, id)
-	return err == nil && slices.ContainsFunc(list, func(m Message) bool { return m.Kind == kind })
+	return err == nil && slices.ContainsFunc(list, func(m Message) bool {
+		return m.Kind == kind
+	})
 }
 
 // Inbox returns the messages that a run or thread has not taken, the oldest first.
-func Inbox(project, id string) ([]Message, error) { return messages(project, id) }
+func Inbox(project, id string) ([]Message, error) {
+	return messages(project, id)
+}
 
 // Take removes messages that the log of a thread has.
 func Take(project, id string, list []Message) error {
 	for _, m := range list {
-		if err := transcript.Base(project, id).Remove(inboxDir + "/" + m.file); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		err := transcript.Base(project, id).Remove(inboxDir + "/" + m.file)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}
@@ -176,7 +187,9 @@ func Take(project, id string, list []Message) error {
 
 // Cancelled removes the requests to cancel from the inbox of a run that rests: they must
 // not cancel the process that resumes it.
-func Cancelled(project, id string) error { return taken(project, id, "cancel", "") }
+func Cancelled(project, id string) error {
+	return taken(project, id, "cancel", "")
+}
 
 func taken(project, id, kind, name string) error {
 	list, err := messages(project, id)

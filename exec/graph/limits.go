@@ -10,7 +10,8 @@ func (p *parser) limits(g *Graph) {
 	l := p.r.Map("limits")
 	l.Only("turns", "tokens", "spend", "spawns", "depth", "duration_seconds")
 	for key, to := range map[string]**int64{"turns": &g.Limits.Turns, "tokens": &g.Limits.Tokens, "spawns": &g.Limits.Spawns} {
-		if n := l.Int(key, 0, 0, 1<<40); l.Has(key) {
+		n := l.Int(key, 0, 0, 1<<40)
+		if l.Has(key) {
 			*to = &n
 		}
 	}
@@ -22,5 +23,10 @@ func (p *parser) limits(g *Graph) {
 		})
 	}
 	g.Limits.Depth = int(l.Int("depth", 10, 0, 64))
-	g.Limits.Duration = l.Seconds("duration_seconds", g.Limits.Duration, time.Second, 86_100*time.Second)
+	g.Limits.Duration = l.Seconds(
+		"duration_seconds",
+		g.Limits.Duration,
+		time.Second,
+		86_100*time.Second,
+	)
 }

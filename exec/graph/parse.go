@@ -3,7 +3,6 @@ package graph
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -123,7 +122,9 @@ func (p *parser) config(g *Graph, r *tree.Reader) {
 	for _, h := range r.Maps("hooks") {
 		g.Hooks = append(g.Hooks, p.hook(h))
 	}
-	slices.SortStableFunc(g.Hooks, func(a, b *Hook) int { return cmp.Compare(a.Layer, b.Layer) })
+	slices.SortStableFunc(g.Hooks, func(a, b *Hook) int {
+		return cmp.Compare(a.Layer, b.Layer)
+	})
 	g.Nodes, g.Order = p.block(r, 0)
 }
 
@@ -162,7 +163,10 @@ func (p *parser) inOrder(r *tree.Reader) []string {
 	slices.SortStableFunc(keys, func(a, b string) int {
 		x := p.doc.At(r.Path(a))
 		y := p.doc.At(r.Path(b))
-		return cmp.Or(cmp.Compare(x.Line, y.Line), cmp.Compare(x.Column, y.Column))
+		return cmp.Or(
+			cmp.Compare(x.Line, y.Line),
+			cmp.Compare(x.Column, y.Column),
+		)
 	})
 	return keys
 }
@@ -180,10 +184,18 @@ func (p *parser) node(name string, r *tree.Reader, depth int) *Node {
 	n.EnvRequires = p.env(r)
 	n.Assign = p.assign(r)
 	n.Next = p.next(r)
-	n.unclear = r.Has("on_error") && n.OnError == "" || !readable(r.Value("next"), n.Next)
+	n.unclear = r.Has("on_error") && n.OnError == "" ||
+		!readable(r.Value("next"), n.Next)
 	if r.Has("type") {
 		if n.Type = r.Text("type"); !slices.Contains(types(), n.Type) {
-			r.RejectNear("type", n.Type, types(), "must be one of %s, not %q", strings.Join(types(), ", "), n.Type)
+			r.RejectNear(
+				"type",
+				n.Type,
+				types(),
+				"must be one of %s, not %q",
+				strings.Join(types(), ", "),
+				n.Type,
+			)
 			return n
 		}
 	}
@@ -192,7 +204,8 @@ func (p *parser) node(name string, r *tree.Reader, depth int) *Node {
 		known = append(known, "action", "cache_result")
 		r.Require("action")
 		n.Action = p.action(r.Map("action"))
-		if n.Action.Cache = r.Bool("cache_result", false); n.Action.Cache && n.Action.Verb != policy.Execute {
+		if n.Action.Cache = r.Bool("cache_result", false); n.Action.Cache &&
+			n.Action.Verb != policy.Execute {
 			r.Reject("cache_result", "needs primary: execute")
 		}
 	case TypeReturn:
@@ -231,7 +244,14 @@ func (p *parser) template(r *tree.Reader, key string) *interpolate.Template {
 		if x.At != "" {
 			name += "." + x.At
 		}
-		r.Add(diag.Errorf(diag.ValidationFailed, pos.Line, pos.Column, "%s: %s", name, x.Text))
+		r.Add(diag.Errorf(
+			diag.ValidationFailed,
+			pos.Line,
+			pos.Column,
+			"%s: %s",
+			name,
+			x.Text,
+		))
 	}
 	if t == nil {
 		t, _ = interpolate.Compile(nil)
@@ -276,17 +296,26 @@ func (p *parser) next(r *tree.Reader) []Edge {
 
 // readable reports whether the edges are all that next states.
 func readable(next any, edges []Edge) bool {
-	if list, ok := next.([]any); ok && len(list) != len(edges) || !ok && next != nil && len(edges) == 0 {
+	list, ok := next.([]any)
+	if ok && len(list) != len(edges) || !ok && next != nil && len(edges) == 0 {
 		return false
 	}
-	return !slices.ContainsFunc(edges, func(e Edge) bool { return e.To == "" })
+	return !slices.ContainsFunc(edges, func(e Edge) bool {
+		return e.To == ""
+	})
 }
 
 func (p *parser) when(r *tree.Reader, key string) *cond.Cond {
 	if !slices.Contains(r.Keys(), key) {
 		return nil
 	}
-	c, fs := cond.Compile(p.doc, r.Path(key), r.Name(key), r.Value(key), diag.ValidationFailed)
+	c, fs := cond.Compile(
+		p.doc,
+		r.Path(key),
+		r.Name(key),
+		r.Value(key),
+		diag.ValidationFailed,
+	)
 	for _, f := range fs {
 		r.Add(f)
 	}
@@ -298,7 +327,8 @@ func (p *parser) returns(n *Node, r *tree.Reader) {
 	if !r.Has("output") {
 		return
 	}
-	if _, ok := r.Value("output").(map[string]any); !ok {
+	_, ok := r.Value("output").(map[string]any)
+	if !ok {
 		r.Reject("output", "must be a mapping, not %s", tree.TypeName(r.Value("output")))
 		return
 	}
@@ -321,7 +351,8 @@ func (p *parser) action(r *tree.Reader) *Action {
 		r.Text("item_id")
 	}
 	a.ID = p.template(r, "item_id")
-	if s, ok := a.ID.Constant(); ok && s != nil && s != "" {
+	s, ok := a.ID.Constant()
+	if ok && s != nil && s != "" {
 		if text, isText := s.(string); isText {
 			if _, err := item.ParseRef(text, a.Kind); err != nil {
 				r.RejectErr("item_id", err)
@@ -330,7 +361,8 @@ func (p *parser) action(r *tree.Reader) *Action {
 	}
 	before := r.Failed()
 	if r.Has("params") {
-		if _, ok := r.Value("params").(map[string]any); !ok {
+		_, ok := r.Value("params").(map[string]any)
+		if !ok {
 			r.Reject("params", "must be a mapping, not %s", tree.TypeName(r.Value("params")))
 		}
 	}
@@ -360,7 +392,9 @@ func (p *parser) retry(a *Action, r *tree.Reader) {
 		m.Require("type")
 		a.Retry.Type = m.Enum("type", "", "exponential", "fixed", "none")
 		seconds := func(key string, def time.Duration) time.Duration {
-			return time.Duration(m.Number(key, def.Seconds(), 0, 3600) * float64(time.Second))
+			return time.Duration(
+				m.Number(key, def.Seconds(), 0, 3600) * float64(time.Second),
+			)
 		}
 		a.Retry.Base, a.Retry.Max = seconds("base", a.Retry.Base), seconds("max", a.Retry.Max)
 		if a.Retry.Type == "fixed" {
@@ -373,193 +407,4 @@ func (p *parser) retry(a *Action, r *tree.Reader) {
 		a.Retry.Type = ""
 		a.MaxAttempts = 1
 	}
-}
-
-func (p *parser) foreach(n *Node, r *tree.Reader) {
-	r.Require("over", "action")
-	n.Over = p.template(r, "over")
-	if v, ok := n.Over.Constant(); ok && v != nil {
-		if _, isList := v.([]any); !isList {
-			r.Reject("over", "must be a list or an expression such as ${state.files}, not %s", tree.TypeName(v))
-		}
-	}
-	n.As = "item"
-	if r.Has("as") {
-		if n.As = r.Text("as"); !dotpath.IsName(n.As) || slices.Contains(roots(), n.As) {
-			r.Reject("as", "cannot name an entry: write a name that is not one of %s", strings.Join(roots(), ", "))
-		}
-	}
-	n.Collect = r.Text("collect")
-	n.Parallel = r.Bool("parallel", false)
-	n.MaxConcurrency = int(r.Int("max_concurrency", 0, 1, 256))
-	n.CollectErrors = r.Enum("on_item_error", "fail", "fail", "collect") == "collect"
-	n.Action = p.action(r.Map("action"))
-}
-
-// roots are the first names of paths.
-func roots() []string { return []string{"inputs", "state", "result", "error", "env", "run"} }
-
-func (p *parser) parallel(n *Node, r *tree.Reader, depth int) {
-	r.Require("branches")
-	if depth >= MaxNesting {
-		r.Reject("type", "is parallel: blocks nest at most %d deep", MaxNesting)
-		return
-	}
-	n.MaxConcurrency = int(r.Int("max_concurrency", 0, 1, 256))
-	n.CollectErrors = r.Enum("on_branch_error", "fail", "fail", "collect") == "collect"
-	branches := r.Map("branches")
-	for _, name := range p.inOrder(branches) {
-		if !dotpath.IsName(name) || len(name) > MaxName {
-			branches.Reject(name, "is not a name")
-		}
-		n.Branches = append(n.Branches, p.branch(name, branches.Map(name), depth))
-	}
-	if len(n.Branches) == 0 && r.Has("branches") {
-		r.Reject("branches", "has no branch")
-	}
-	n.Join = len(n.Branches)
-	switch v := r.Value("join").(type) {
-	case nil:
-	case string:
-		if r.Enum("join", "all", "all", "any") == "any" {
-			n.Join = 1
-		}
-	default:
-		_ = v
-		n.Join = int(r.Int("join", int64(n.Join), 1, int64(max(len(n.Branches), 1))))
-	}
-	p.collisions(n, branches)
-}
-
-// collisions reports two branches that assign one key.
-func (p *parser) collisions(n *Node, r *tree.Reader) {
-	first := map[string]string{}
-	for _, b := range n.Branches {
-		for _, k := range slices.Sorted(maps.Keys(b.writes())) {
-			if other, has := first[k]; has {
-				r.Reject(b.Name, "assigns the key %q, which the branch %s assigns too: write another key in one of them", k, other)
-				continue
-			}
-			first[k] = b.Name
-		}
-	}
-}
-
-// writes returns the keys that a branch may assign.
-func (b *Branch) writes() map[string]bool {
-	out := map[string]bool{}
-	for k := range b.Assign {
-		out[k] = true
-	}
-	for _, n := range b.Nodes {
-		for k := range n.writes() {
-			out[k] = true
-		}
-	}
-	return out
-}
-
-func (n *Node) writes() map[string]bool {
-	out := map[string]bool{}
-	for k := range n.Assign {
-		out[k] = true
-	}
-	if n.Collect != "" {
-		out[n.Collect] = true
-	}
-	for _, b := range n.Branches {
-		for k := range b.writes() {
-			out[k] = true
-		}
-	}
-	return out
-}
-
-func (p *parser) branch(name string, r *tree.Reader, depth int) *Branch {
-	b := &Branch{Name: name, path: strings.TrimSuffix(r.Path(""), ".")}
-	if r.Has("nodes") || r.Has("start") {
-		r.Only("start", "nodes")
-		r.Require("start", "nodes")
-		b.Start = r.Text("start")
-		b.Nodes, b.Order = p.block(r, depth+1)
-		return b
-	}
-	r.Only("action", "assign")
-	r.Require("action")
-	b.Action = p.action(r.Map("action"))
-	b.Assign = p.assign(r)
-	return b
-}
-
-func (p *parser) ask(n *Node, r *tree.Reader) {
-	r.Require("question")
-	if r.Has("question") {
-		r.Text("question")
-	}
-	a := &Ask{Question: p.template(r, "question"), Choices: r.Texts("choices", nil)}
-	if r.Has("choices") && len(a.Choices) == 0 {
-		r.Reject("choices", "must have at least one text")
-	}
-	if r.Has("schema") {
-		if r.Has("choices") {
-			r.Reject("schema", "and choices are two forms of one thing: write one of them")
-		}
-		a.Schema, a.RawSchema = p.schema(r, "schema"), r.Value("schema")
-	}
-	a.Parent = r.Enum("to", "person", "person", "parent") == "parent"
-	a.Timeout = r.Seconds("timeout_seconds", 0, time.Second, 30*24*time.Hour)
-	if a.HasDefault = slices.Contains(r.Keys(), "default"); a.HasDefault {
-		a.Default = r.Value("default")
-		if why := a.Refuses(a.Default); why != "" {
-			r.Reject("default", "is not an answer: %s", why)
-		}
-	}
-	n.Ask = a
-}
-
-func (p *parser) wait(n *Node, r *tree.Reader) {
-	w := &Wait{Timeout: r.Seconds("timeout_seconds", 0, time.Second, 30*24*time.Hour)}
-	var given []string
-	for _, key := range []string{"seconds", "until", "event", "runs"} {
-		if r.Has(key) {
-			given = append(given, key)
-		}
-	}
-	if len(given) != 1 {
-		r.Reject("type", "is wait: it needs exactly one of seconds, until, event, runs")
-	}
-	w.For = r.Seconds("seconds", 0, 0, 30*24*time.Hour)
-	w.Event = r.TextFunc("event", func(s string) error {
-		if s != "" && !dotpath.IsName(s) {
-			return fmt.Errorf("%q is not the name of an event", s)
-		}
-		return nil
-	})
-	if r.Has("until") {
-		w.Until = p.template(r, "until")
-	}
-	if r.Has("runs") {
-		w.Runs = p.template(r, "runs")
-	}
-	n.Wait = w
-}
-
-func (p *parser) hook(r *tree.Reader) *Hook {
-	r.Only("id", "event", "layer", "condition", "action", "on_failure", "description")
-	r.Require("event", "action")
-	h := &Hook{
-		ID:     r.Text("id"),
-		Event:  r.Text("event"),
-		Cond:   p.when(r, "condition"),
-		Action: p.action(r.Map("action")),
-	}
-	if h.Layer = r.Int("layer", ownLayer, 1, observers); h.Layer < ownLayer {
-		pos := p.doc.At(r.Path("layer"))
-		p.r.Add(diag.Warnf(diag.ValidationFailed, pos.Line, pos.Column, "%s has no effect: the hooks of a graph come after those of the user", r.Name("layer")))
-	}
-	if r.Has("event") && !slices.Contains(events(), h.Event) {
-		r.RejectNear("event", h.Event, events(), "is not an event of a graph: %s", strings.Join(events(), ", "))
-	}
-	h.OnFailure = r.Enum("on_failure", "continue", "continue", "deny", "fail")
-	return h
 }

@@ -37,7 +37,13 @@ const inboxPause = 200 * time.Millisecond
 
 // askPerson asks the person who is present. An answer that comes into the inbox first,
 // from another terminal, ends the question, and so does its timeout.
-func (w *walker) askPerson(ctx context.Context, n *Node, d *askData, step int, expires time.Time) (*answerData, error) {
+func (w *walker) askPerson(
+	ctx context.Context,
+	n *Node,
+	d *askData,
+	step int,
+	expires time.Time,
+) (*answerData, error) {
 	type reply struct {
 		value any
 		by    string

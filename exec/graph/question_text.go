@@ -11,9 +11,13 @@ import (
 // question renders a question. A value in it loses the newlines at its end, as in a shell's
 // "$(program)": the output of a program ends with one, and would divide the sentence.
 func (w *walker) question(t *interpolate.Template, scope map[string]any) (string, error) {
-	trim := func(s string) string { return strings.TrimRight(s, "\r\n") }
+	trim := func(s string) string {
+		return strings.TrimRight(s, "\r\n")
+	}
 	if _, whole := t.Whole(); !whole {
-		v, err := t.RenderQuoted(scope, func([]string) func(string) string { return trim })
+		v, err := t.RenderQuoted(scope, func([]string) func(string) string {
+			return trim
+		})
 		if text, ok := v.(string); ok || err != nil {
 			if err != nil {
 				err = diag.New(diag.ValidationFailed, "%w", err).WithReason("graph_path")

@@ -19,7 +19,13 @@ import (
 
 // Resume continues a run at the nodes that were in flight. digest is that of the graph
 // now. A run that has completed is not changed: its result is returned.
-func Resume(ctx context.Context, g *Graph, digest item.Digest, id string, p Params) (*Result, error) {
+func Resume(
+	ctx context.Context,
+	g *Graph,
+	digest item.Digest,
+	id string,
+	p Params,
+) (*Result, error) {
 	w, err := newWalker(g, p)
 	if err != nil {
 		return nil, err
@@ -118,7 +124,9 @@ func (w *walker) recordedHeld() policy.Held {
 
 // is reports whether a recorded grant and a grant of the caller are equal.
 func (s heldSet) is(g policy.Grant) bool {
-	return s.Source == g.Source && slices.EqualFunc(s.Caps, g.Caps, func(x string, y policy.Cap) bool { return x == string(y) }) &&
+	return s.Source == g.Source && slices.EqualFunc(s.Caps, g.Caps, func(x string, y policy.Cap) bool {
+		return x == string(y)
+	}) &&
 		reflect.DeepEqual(s.Profile, g.Profile)
 }
 
@@ -221,7 +229,12 @@ func (w *walker) line(l *transcript.Line) error {
 	case evResumed:
 		w.ended = ""
 	case evCompleted, evError, evCancelled, evKilled:
-		w.ended = map[string]string{evCompleted: StateCompleted, evError: StateError, evCancelled: StateCancelled, evKilled: StateKilled}[l.Event]
+		w.ended = map[string]string{
+			evCompleted: StateCompleted,
+			evError:     StateError,
+			evCancelled: StateCancelled,
+			evKilled:    StateKilled,
+		}[l.Event]
 		w.end = endData{}
 		return w.into(l, &w.end)
 	default:
@@ -332,7 +345,13 @@ func (w *walker) changes(ctx context.Context, digest item.Digest) ([]transcript.
 			out = append(out, c)
 		}
 	}
-	add(transcript.Changed(w.started.Graph, w.started.Digest, digest, w.started.Space, w.p.Space))
+	add(transcript.Changed(
+		w.started.Graph,
+		w.started.Digest,
+		digest,
+		w.started.Space,
+		w.p.Space,
+	))
 	named := w.g.fixedTargets()
 	for _, t := range w.started.Targets {
 		ref, err := item.ParseRef(t.Ref, item.Tool)
@@ -345,7 +364,8 @@ func (w *walker) changes(ctx context.Context, digest item.Digest) ([]transcript.
 		}
 		add(transcript.Changed(t.Ref, t.Digest, now.Digest, t.Space, now.Space))
 	}
-	if err := transcript.Unaccepted(w.log.ID(), "run", out); err != nil && !w.p.AcceptChanged {
+	err := transcript.Unaccepted(w.log.ID(), "run", out)
+	if err != nil && !w.p.AcceptChanged {
 		return nil, err.WithReason("run_changed")
 	}
 	return out, nil
@@ -367,7 +387,8 @@ func (w *walker) inject(ctx context.Context) error {
 	if err := w.g.checkState(state, "the state with the given values"); err != nil {
 		return err
 	}
-	if err := w.log.Commit(ctx, evInjected, injectedData{By: w.p.By, Set: w.p.Set, Before: digestOf(b)}); err != nil {
+	err = w.log.Commit(ctx, evInjected, injectedData{By: w.p.By, Set: w.p.Set, Before: digestOf(b)})
+	if err != nil {
 		return err
 	}
 	w.root.own = state

@@ -35,10 +35,17 @@ func (w *walker) reportItem(name string, pr *progress, d *itemData) {
 		status = "failed"
 	}
 	part := (d.Of + reportedItems - 1) / reportedItems
-	if d.Of < 2 || d.Of > reportedItems && d.Error == nil && done%part != 0 && done != d.Of {
+	if d.Of < 2 ||
+		d.Of > reportedItems && d.Error == nil && done%part != 0 && done != d.Of {
 		return
 	}
-	w.report(fmt.Sprintf("%s entry %d", name, d.Index), pr.step, status, fmt.Sprintf("(%d of %d)", done, d.Of), 0)
+	w.report(
+		fmt.Sprintf("%s entry %d", name, d.Index),
+		pr.step,
+		status,
+		fmt.Sprintf("(%d of %d)", done, d.Of),
+		0,
+	)
 }
 
 // choose returns the first edge whose condition is true, "" if there is none.

@@ -94,7 +94,9 @@ type Suspension struct {
 }
 
 // Error describes the suspension. It passes through the walker as an error.
-func (s *Suspension) Error() string { return "suspended: " + s.Reason }
+func (s *Suspension) Error() string {
+	return "suspended: " + s.Reason
+}
 
 // Question is a question that a run asks a person who is present.
 type Question struct {
@@ -278,7 +280,13 @@ func IsID(s string) bool {
 // Start starts a run of a graph and walks it until it ends or suspends. The inputs
 // must fit the graph's schema. A run that ends in the state error has an error and a
 // Result.
-func Start(ctx context.Context, g *Graph, digest item.Digest, inputs map[string]any, p Params) (*Result, error) {
+func Start(
+	ctx context.Context,
+	g *Graph,
+	digest item.Digest,
+	inputs map[string]any,
+	p Params,
+) (*Result, error) {
 	w, err := newWalker(g, p)
 	if err != nil {
 		return nil, err
@@ -342,13 +350,19 @@ func (w *walker) logParams(id string) transcript.Params {
 		Heads:   w.p.Heads,
 	}
 	if w.p.Event != nil {
-		p.Written = func(l *transcript.Line) { w.p.Event(id, l) }
+		p.Written = func(l *transcript.Line) {
+			w.p.Event(id, l)
+		}
 	}
 	return p
 }
 
 // first returns the data of the first line of a new run.
-func (w *walker) first(ctx context.Context, digest item.Digest, inputs map[string]any) (*startedData, error) {
+func (w *walker) first(
+	ctx context.Context,
+	digest item.Digest,
+	inputs map[string]any,
+) (*startedData, error) {
 	g := w.g
 	p := w.p
 	d := &startedData{

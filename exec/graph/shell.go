@@ -10,7 +10,13 @@ import (
 
 // params renders the parameters. A value in a parameter that a shell reads is one word, or the
 // call is refused.
-func (w *walker) params(ctx context.Context, a *Action, ref item.Ref, t Target, scope map[string]any) (map[string]any, error) {
+func (w *walker) params(
+	ctx context.Context,
+	a *Action,
+	ref item.Ref,
+	t Target,
+	scope map[string]any,
+) (map[string]any, error) {
 	schema := policy.CallSchema(ref, t.Schema, a.Params, func(t *interpolate.Template) (string, bool) {
 		v, err := t.Render(scope)
 		s, ok := v.(string)

@@ -80,7 +80,14 @@ const width = 80
 func (g *Graph) Terminal(ran Ran) string {
 	var b strings.Builder
 	line(&b, "", fmt.Sprintf("%s  starts at %s", g.Ref, g.Start), "")
-	g.terminal(&b, "", "", g.Nodes, inWalk(g.Start, g.Nodes, g.Order), ran)
+	g.terminal(
+		&b,
+		"",
+		"",
+		g.Nodes,
+		inWalk(g.Start, g.Nodes, g.Order),
+		ran,
+	)
 	return b.String()
 }
 
@@ -103,17 +110,35 @@ func inWalk(start string, nodes map[string]*Node, order []string) []string {
 	return out
 }
 
-func (g *Graph) terminal(b *strings.Builder, indent, prefix string, nodes map[string]*Node, order []string, ran Ran) {
+func (g *Graph) terminal(
+	b *strings.Builder,
+	indent, prefix string,
+	nodes map[string]*Node,
+	order []string,
+	ran Ran,
+) {
 	for _, name := range order {
 		n := nodes[name]
 		line(b, indent, "o "+name+"  "+n.summary(), ran.mark(prefix+name))
 		for _, br := range n.Branches {
 			if br.Nodes == nil {
-				line(b, indent+"|  ", br.Name+"  "+br.Action.summary(), ran.mark(prefix+name+"."+br.Name))
+				line(
+					b,
+					indent+"|  ",
+					br.Name+"  "+br.Action.summary(),
+					ran.mark(prefix+name+"."+br.Name),
+				)
 				continue
 			}
 			line(b, indent+"|  ", br.Name, "")
-			g.terminal(b, indent+"|    ", prefix+name+"."+br.Name+".", br.Nodes, inWalk(br.Start, br.Nodes, br.Order), ran)
+			g.terminal(
+				b,
+				indent+"|    ",
+				prefix+name+"."+br.Name+".",
+				br.Nodes,
+				inWalk(br.Start, br.Nodes, br.Order),
+				ran,
+			)
 		}
 		for _, e := range n.Next {
 			text := "-> " + e.To
@@ -235,7 +260,15 @@ func (d *drawing) mermaid(prefix string, nodes map[string]*Node, order []string,
 		for _, b := range n.Branches {
 			inner := prefix + name + "." + b.Name
 			if b.Nodes == nil {
-				fmt.Fprintf(&d.out, "  %s[\"%s<br/>%s\"]\n  %s --- %s\n", d.id(inner), entities(b.Name), entities(b.Action.summary()), id, d.id(inner))
+				fmt.Fprintf(
+					&d.out,
+					"  %s[\"%s<br/>%s\"]\n  %s --- %s\n",
+					d.id(inner),
+					entities(b.Name),
+					entities(b.Action.summary()),
+					id,
+					d.id(inner),
+				)
 				continue
 			}
 			fmt.Fprintf(&d.out, "  %s --- %s\n", id, d.id(inner+"."+b.Start))
@@ -263,7 +296,14 @@ func (d *drawing) dot(prefix string, nodes map[string]*Node, order []string, ran
 		} else if r.Failed > 0 {
 			color = ", style=filled, fillcolor=\"#ffcccc\""
 		}
-		fmt.Fprintf(&d.out, "  %s [label=\"%s\\n%s\"%s]\n", id, escaped(name), escaped(n.summary()), color)
+		fmt.Fprintf(
+			&d.out,
+			"  %s [label=\"%s\\n%s\"%s]\n",
+			id,
+			escaped(name),
+			escaped(n.summary()),
+			color,
+		)
 		for _, e := range n.Next {
 			fmt.Fprintf(&d.out, "  %s -> %s", id, d.id(prefix+e.To))
 			if e.When != nil {
@@ -277,7 +317,15 @@ func (d *drawing) dot(prefix string, nodes map[string]*Node, order []string, ran
 		for _, b := range n.Branches {
 			inner := prefix + name + "." + b.Name
 			if b.Nodes == nil {
-				fmt.Fprintf(&d.out, "  %s [label=\"%s\\n%s\"]\n  %s -> %s [dir=none]\n", d.id(inner), escaped(b.Name), escaped(b.Action.summary()), id, d.id(inner))
+				fmt.Fprintf(
+					&d.out,
+					"  %s [label=\"%s\\n%s\"]\n  %s -> %s [dir=none]\n",
+					d.id(inner),
+					escaped(b.Name),
+					escaped(b.Action.summary()),
+					id,
+					d.id(inner),
+				)
 				continue
 			}
 			fmt.Fprintf(&d.out, "  %s -> %s [dir=none]\n", id, d.id(inner+"."+b.Start))

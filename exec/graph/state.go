@@ -14,7 +14,9 @@ func (g *Graph) checkState(state map[string]any, what string) error {
 		}
 	}
 	if n := sizeOf(state); n > MaxState {
-		return diag.New(diag.LimitExceeded, "%s is larger than %d bytes", what, MaxState).WithDetail("limit", "state").WithDetail("max", MaxState)
+		return diag.New(diag.LimitExceeded, "%s is larger than %d bytes", what, MaxState).
+			WithDetail("limit", "state").
+			WithDetail("max", MaxState)
 	}
 	return nil
 }

@@ -178,12 +178,17 @@ func (s *Summary) add(project string, l *transcript.Line) error {
 	case evAnswer:
 		var d answerData
 		err := into(&d)
-		s.asks = slices.DeleteFunc(s.asks, func(a askData) bool { return a.Node == d.Node })
+		s.asks = slices.DeleteFunc(s.asks, func(a askData) bool {
+			return a.Node == d.Node
+		})
 		return err
 	case evCommitted, evFailed:
 		var d failedData
-		if err := l.Decode(&d); err == nil && d.Edge != "retry" {
-			s.asks = slices.DeleteFunc(s.asks, func(a askData) bool { return isAbout(a.Node, d.Node) })
+		err := l.Decode(&d)
+		if err == nil && d.Edge != "retry" {
+			s.asks = slices.DeleteFunc(s.asks, func(a askData) bool {
+				return isAbout(a.Node, d.Node)
+			})
 		}
 	case evCompleted, evThreadCompleted:
 		s.ended(StateCompleted)
@@ -211,10 +216,11 @@ func (s *Summary) ended(state string) {
 // Owner returns the process that writes the log of a run, 0 if its number is not
 // known, -1 if no process does.
 func Owner(ctx context.Context, project, id string) int {
-	if _, err := transcript.Base(project, id).Stat(transcript.LockFile); errors.Is(err, fs.ErrNotExist) {
+	_, err := transcript.Base(project, id).Stat(transcript.LockFile)
+	if errors.Is(err, fs.ErrNotExist) {
 		return -1 // FreeWithin would create it, with its directories
 	}
-	err := transcript.Base(project, id).FreeWithin(ctx, transcript.LockFile, time.Millisecond)
+	err = transcript.Base(project, id).FreeWithin(ctx, transcript.LockFile, time.Millisecond)
 	var held *filelock.Held
 	if errors.As(err, &held) {
 		return held.PID
@@ -231,11 +237,14 @@ func List(ctx context.Context, project string) ([]*Summary, error) {
 	}
 	var out []*Summary
 	for _, id := range ids {
-		if s, err := Status(ctx, project, id); err == nil && s.Graph != "" && !s.Thread {
+		s, err := Status(ctx, project, id)
+		if err == nil && s.Graph != "" && !s.Thread {
 			out = append(out, s)
 		}
 	}
-	slices.SortStableFunc(out, func(a, b *Summary) int { return strings.Compare(b.Started+b.ID, a.Started+a.ID) })
+	slices.SortStableFunc(out, func(a, b *Summary) int {
+		return strings.Compare(b.Started+b.ID, a.Started+a.ID)
+	})
 	return out, nil
 }
 
@@ -275,10 +284,15 @@ func Find(project, prefix string) (string, error) {
 	case len(found) > 1:
 		// The ids end with the time of the start: the newest are those that a person means.
 		slices.SortFunc(found, func(a, b string) int {
-			return strings.Compare(b[strings.LastIndexByte(b, '-'):], a[strings.LastIndexByte(a, '-'):])
+			return strings.Compare(
+				b[strings.LastIndexByte(b, '-'):],
+				a[strings.LastIndexByte(a, '-'):],
+			)
 		})
 		newest := strings.Join(found[:min(len(found), 3)], ", ")
 		return "", diag.New(diag.AmbiguousItem, "finding the run %s: %d runs begin like this, the newest are %s", prefix, len(found), newest).WithReason("runs")
 	}
-	return "", diag.New(diag.ThreadNotFound, "finding the run %q: no run has this id", prefix).WithReason("no_run").WithDetail("id", prefix)
+	return "", diag.New(diag.ThreadNotFound, "finding the run %q: no run has this id", prefix).
+		WithReason("no_run").
+		WithDetail("id", prefix)
 }

@@ -22,8 +22,12 @@ type box struct {
 	rank, column     int
 }
 
-func (b *box) x() int { return margin + b.column*(boxWidth+gapX) }
-func (b *box) y() int { return margin + b.rank*(boxHeight+gapY) }
+func (b *box) x() int {
+	return margin + b.column*(boxWidth+gapX)
+}
+func (b *box) y() int {
+	return margin + b.rank*(boxHeight+gapY)
+}
 
 // link is an edge of the picture.
 type link struct {
@@ -56,9 +60,29 @@ func (g *Graph) SVG(ran Ran) string {
 	}
 	for _, name := range p.order {
 		n := p.boxes[name]
-		fmt.Fprintf(&b, "<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" rx=\"6\" fill=\"%s\" stroke=\"#555\"/>\n", n.x(), n.y(), boxWidth, boxHeight, n.fill)
-		fmt.Fprintf(&b, "<text x=\"%d\" y=\"%d\" font-weight=\"bold\">%s</text>\n", n.x()+10, n.y()+18, xmlText(clipped(n.name)))
-		fmt.Fprintf(&b, "<text x=\"%d\" y=\"%d\" fill=\"#333\">%s</text>\n", n.x()+10, n.y()+34, xmlText(clipped(n.text)))
+		fmt.Fprintf(
+			&b,
+			"<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" rx=\"6\" fill=\"%s\" stroke=\"#555\"/>\n",
+			n.x(),
+			n.y(),
+			boxWidth,
+			boxHeight,
+			n.fill,
+		)
+		fmt.Fprintf(
+			&b,
+			"<text x=\"%d\" y=\"%d\" font-weight=\"bold\">%s</text>\n",
+			n.x()+10,
+			n.y()+18,
+			xmlText(clipped(n.name)),
+		)
+		fmt.Fprintf(
+			&b,
+			"<text x=\"%d\" y=\"%d\" fill=\"#333\">%s</text>\n",
+			n.x()+10,
+			n.y()+34,
+			xmlText(clipped(n.text)),
+		)
 	}
 	b.WriteString("</svg>\n")
 	return b.String()
@@ -96,7 +120,12 @@ func (p *picture) add(prefix string, nodes map[string]*Node, order []string, ran
 				p.links = append(p.links, link{from: full, to: inner})
 				continue
 			}
-			p.add(inner+".", br.Nodes, inWalk(br.Start, br.Nodes, br.Order), ran)
+			p.add(
+				inner+".",
+				br.Nodes,
+				inWalk(br.Start, br.Nodes, br.Order),
+				ran,
+			)
 			p.links = append(p.links, link{from: full, to: inner + "." + br.Start})
 		}
 	}
@@ -166,7 +195,17 @@ func (p *picture) draw(b *strings.Builder, l link) {
 	y1 := from.y() + boxHeight
 	x2 := to.x() + boxWidth/2
 	y2 := to.y()
-	curve := fmt.Sprintf("M%d %dC%d %d %d %d %d %d", x1, y1, x1, y1+gapY/2, x2, y2-gapY/2, x2, y2)
+	curve := fmt.Sprintf(
+		"M%d %dC%d %d %d %d %d %d",
+		x1,
+		y1,
+		x1,
+		y1+gapY/2,
+		x2,
+		y2-gapY/2,
+		x2,
+		y2,
+	)
 	labelX := (x1 + x2) / 2
 	labelY := (y1+y2)/2 + 4
 	if to.rank <= from.rank {
@@ -174,7 +213,17 @@ func (p *picture) draw(b *strings.Builder, l link) {
 		y1 = from.y() + boxHeight/2
 		x2 = to.x() + boxWidth
 		y2 = to.y() + boxHeight/2
-		curve = fmt.Sprintf("M%d %dC%d %d %d %d %d %d", x1, y1, x1+gapX, y1, x2+gapX, y2, x2, y2)
+		curve = fmt.Sprintf(
+			"M%d %dC%d %d %d %d %d %d",
+			x1,
+			y1,
+			x1+gapX,
+			y1,
+			x2+gapX,
+			y2,
+			x2,
+			y2,
+		)
 		labelX = max(x1, x2) + gapX/2
 		labelY = (y1 + y2) / 2
 	}
@@ -196,7 +245,8 @@ func clipped(s string) string {
 // xmlText escapes a text. Names and conditions are of the graph's author.
 func xmlText(s string) string {
 	var b strings.Builder
-	if err := xml.EscapeText(&b, []byte(hidden.Visible(s))); err != nil {
+	err := xml.EscapeText(&b, []byte(hidden.Visible(s)))
+	if err != nil {
 		return ""
 	}
 	return b.String()

@@ -53,11 +53,19 @@ type validator struct {
 	out   []diag.Finding
 }
 
-func (v *validator) at(path string) diag.Position { return v.g.doc.At(path) }
+func (v *validator) at(path string) diag.Position {
+	return v.g.doc.At(path)
+}
 
 func (v *validator) errorf(path, format string, args ...any) *diag.Finding {
 	pos := v.at(path)
-	v.out = append(v.out, diag.Errorf(diag.ValidationFailed, pos.Line, pos.Column, format, args...))
+	v.out = append(v.out, diag.Errorf(
+		diag.ValidationFailed,
+		pos.Line,
+		pos.Column,
+		format,
+		args...,
+	))
 	return &v.out[len(v.out)-1]
 }
 
@@ -96,12 +104,24 @@ func (v *validator) block(prefix, start string, nodes map[string]*Node, order []
 	for _, name := range order {
 		n := nodes[name]
 		if !reached[name] && !unclear && from != "" {
-			v.report(n.path, "graph_unreachable", []any{"node", prefix + name}, "node %s: no edge leads to it from %s", prefix+name, prefix+from)
+			v.report(
+				n.path,
+				"graph_unreachable",
+				[]any{"node", prefix + name},
+				"node %s: no edge leads to it from %s",
+				prefix+name,
+				prefix+from,
+			)
 		}
 		v.node(n, prefix)
 		for _, b := range n.Branches {
 			if b.Nodes != nil {
-				v.block(prefix+name+"."+b.Name+".", b.Start, b.Nodes, b.Order)
+				v.block(
+					prefix+name+"."+b.Name+".",
+					b.Start,
+					b.Nodes,
+					b.Order,
+				)
 			}
 		}
 	}
@@ -128,13 +148,20 @@ func (v *validator) cycles(prefix string, nodes map[string]*Node, order []string
 		for at := name; at != "" && nodes[at] != nil && !done[at]; {
 			if i, again := seen[at]; again {
 				cycle := append(slices.Clone(path[i:]), at)
-				v.report(nodes[cycle[0]].path, "graph_cycle", nil, "the nodes %s form a cycle without a condition: the run would end at max_steps", prefix+strings.Join(cycle, " -> "))
+				v.report(
+					nodes[cycle[0]].path,
+					"graph_cycle",
+					nil,
+					"the nodes %s form a cycle without a condition: the run would end at max_steps",
+					prefix+strings.Join(cycle, " -> "),
+				)
 				break
 			}
 			seen[at] = len(path)
 			path = append(path, at)
 			next := ""
-			if edges := nodes[at].Next; len(edges) > 0 && edges[0].When == nil {
+			edges := nodes[at].Next
+			if len(edges) > 0 && edges[0].When == nil {
 				next = edges[0].To
 			}
 			at = next
@@ -153,7 +180,10 @@ func (v *validator) node(n *Node, prefix string) {
 			break
 		}
 	}
-	if n.Ask != nil && n.Ask.Timeout > 0 && !n.Ask.HasDefault && n.OnError == "" {
+	if n.Ask != nil &&
+		n.Ask.Timeout > 0 &&
+		!n.Ask.HasDefault &&
+		n.OnError == "" {
 		v.report(n.path, "graph_ask_timeout", nil, "node %s: the question has a timeout, and without an answer the run fails", prefix+n.Name)
 	}
 }
@@ -197,16 +227,33 @@ func (v *validator) state() {
 			read[u.key] = true
 			if written[u.key] == "" && !u.optional {
 				f := v.errorf(u.path, "node %s reads state.%s, which nothing assigns", u.node, u.key)
-				nearOr(f, u.key, slices.Sorted(maps.Keys(written)), "graph_unassigned", "key", u.key)
+				nearOr(
+					f,
+					u.key,
+					slices.Sorted(maps.Keys(written)),
+					"graph_unassigned",
+					"key",
+					u.key,
+				)
 			}
 		case "inputs":
-			if inputs != nil && u.key != "" && !slices.Contains(inputs, u.key) && !u.optional {
+			if inputs != nil &&
+				u.key != "" &&
+				!slices.Contains(inputs, u.key) &&
+				!u.optional {
 				f := v.errorf(u.path, "node %s reads inputs.%s, which config_schema does not declare", u.node, u.key)
 				nearOr(f, u.key, inputs, "graph_input", "key", u.key)
 			}
 		case "env":
 			if u.key != "" && !slices.Contains(v.g.env(), u.key) {
-				v.report(u.path, "graph_env_name", []any{"key", u.key}, "node %s reads env.%s, which env_requires does not name", u.node, u.key)
+				v.report(
+					u.path,
+					"graph_env_name",
+					[]any{"key", u.key},
+					"node %s reads env.%s, which env_requires does not name",
+					u.node,
+					u.key,
+				)
 			}
 		case "run":
 			if u.key != "id" && u.key != "started" && u.key != "step" {
@@ -217,12 +264,21 @@ func (v *validator) state() {
 	}
 	returnsState := false
 	v.g.each(func(n *Node, _ string) {
-		returnsState = returnsState || n.Type == TypeReturn && n.Output == nil || n.Type != TypeReturn && len(n.Next) == 0
+		returnsState = returnsState ||
+			n.Type == TypeReturn && n.Output == nil ||
+			n.Type != TypeReturn && len(n.Next) == 0
 	})
 	for _, k := range slices.Sorted(maps.Keys(written)) {
 		if v.g.stateClosed && v.g.stateKeys[k] == nil {
 			f := v.errorf(written[k], "the state has no key %q in state_schema", k)
-			nearOr(f, k, slices.Sorted(maps.Keys(v.g.stateKeys)), "graph_state_key", "key", k)
+			nearOr(
+				f,
+				k,
+				slices.Sorted(maps.Keys(v.g.stateKeys)),
+				"graph_state_key",
+				"key",
+				k,
+			)
 		}
 		if !read[k] && !returnsState {
 			v.warn(written[k], "graph_unread", "state.%s is assigned and never read", k)
@@ -254,7 +310,13 @@ func (v *validator) uses() []use {
 		}
 		known := append(roots(), extra...)
 		if !slices.Contains(known, u.root) {
-			f := v.errorf(path, "node %s reads %s: a path begins with one of %s", node, strings.Join(names, "."), strings.Join(known, ", "))
+			f := v.errorf(
+				path,
+				"node %s reads %s: a path begins with one of %s",
+				node,
+				strings.Join(names, "."),
+				strings.Join(known, ", "),
+			)
 			nearOr(f, u.root, known, "graph_root")
 			return
 		}
@@ -330,8 +392,16 @@ func (v *validator) permissions() {
 		if !ok {
 			return
 		}
-		if want := policy.Needed(a.Verb, ref); !v.g.Permissions.Holds(want) {
-			v.report(a.path, "graph_capability", []any{"capability", string(want)}, "node %s needs the capability %s, which permissions does not contain", node, want)
+		want := policy.Needed(a.Verb, ref)
+		if !v.g.Permissions.Holds(want) {
+			v.report(
+				a.path,
+				"graph_capability",
+				[]any{"capability", string(want)},
+				"node %s needs the capability %s, which permissions does not contain",
+				node,
+				want,
+			)
 		}
 	})
 }
@@ -414,7 +484,16 @@ func (v *validator) bracedNames(a *Action, node string, schema any) {
 		if b.Line > 1 {
 			line = fmt.Sprintf(", line %d", b.Line)
 		}
-		v.warn(path+"."+b.At, "braced_name", "node %s: the parameter %s%s: {%s} is not a template and stays as it is; the value is %s", node, b.At, line, b.Name, read(b.Name))
+		v.warn(
+			path+"."+b.At,
+			"braced_name",
+			"node %s: the parameter %s%s: {%s} is not a template and stays as it is; the value is %s",
+			node,
+			b.At,
+			line,
+			b.Name,
+			read(b.Name),
+		)
 	}
 }
 
@@ -453,13 +532,30 @@ func (v *validator) params(a *Action, node string, ref item.Ref, d Described) {
 	for _, name := range names {
 		if err := s.Known(name); err != nil {
 			f := v.errorf(tree.Join(path, name), "node %s: %s has no parameter %q", node, ref, name)
-			nearOr(f, name, s.Properties(), "graph_parameter", "ref", ref.String(), "parameters", s.Properties())
+			nearOr(
+				f,
+				name,
+				s.Properties(),
+				"graph_parameter",
+				"ref",
+				ref.String(),
+				"parameters",
+				s.Properties(),
+			)
 			continue
 		}
 		if value, constant := a.Params.Key(name).Constant(); constant {
 			for _, bad := range s.Validate(any(map[string]any{name: value})) {
 				if bad.Keyword != "required" {
-					v.report(tree.Join(path, name), "graph_value", []any{"ref", ref.String()}, "node %s: the parameter %s %s", node, name, bad.Message)
+					v.report(
+						tree.Join(path, name),
+						"graph_value",
+						[]any{"ref", ref.String()},
+						"node %s: the parameter %s %s",
+						node,
+						name,
+						bad.Message,
+					)
 				}
 			}
 		}
@@ -474,11 +570,13 @@ func (v *validator) params(a *Action, node string, ref item.Ref, d Described) {
 // controls checks the control actions of hooks, which would fail when the hook runs.
 func (v *validator) controls() {
 	for _, h := range v.g.Hooks {
-		if id, _ := h.Action.ID.Constant(); id != hooks.ControlID {
+		id, _ := h.Action.ID.Constant()
+		if id != hooks.ControlID {
 			continue
 		}
 		path := h.Action.path
-		if err := hooks.CheckAction(h.Action.raw, decisions(h.Event)); err != nil {
+		err := hooks.CheckAction(h.Action.raw, decisions(h.Event))
+		if err != nil {
 			e := diag.Typed(err)
 			v.report(path, e.Reason, nil, "hook %s: %s", h.ID, e.Message)
 			v.out[len(v.out)-1].Facts = e.Details

@@ -115,13 +115,16 @@ func (v *validator) compares(n *Node, name string, result any, inferred kinds) {
 
 func (v *validator) compared(c cond.Comparison, result any, inferred kinds) error {
 	if c.Call.Func != "" {
-		if types := typesOfCall(c.Call.Func, nil); len(types) > 0 {
+		types := typesOfCall(c.Call.Func, nil)
+		if len(types) > 0 {
 			return c.Fits(types[0])
 		}
 		return nil
 	}
 	path := c.Call.Path
-	if path[0] == "state" && len(path) == 2 && len(inferred[path[1]]) > 0 {
+	if path[0] == "state" &&
+		len(path) == 2 &&
+		len(inferred[path[1]]) > 0 {
 		for _, t := range inferred[path[1]] {
 			if err := c.Fits(t); err != nil {
 				return err

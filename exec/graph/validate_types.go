@@ -26,7 +26,12 @@ func (v *validator) types(ctx context.Context) {
 		}
 		for _, b := range n.Branches {
 			if b.Action != nil {
-				v.assigns(b.Assign, name+"."+b.Name, tree.Join(b.path, "assign"), v.called(ctx, b.Action))
+				v.assigns(
+					b.Assign,
+					name+"."+b.Name,
+					tree.Join(b.path, "assign"),
+					v.called(ctx, b.Action),
+				)
 			}
 		}
 	})
@@ -47,7 +52,13 @@ func (v *validator) assigns(assign map[string]*interpolate.Template, node, path 
 		switch {
 		case !whole:
 			words := map[string]string{"string": "a text", "array": "a list", "object": "a mapping"}
-			v.fits(k, []string{t.Type()}, words[t.Type()], node, at)
+			v.fits(
+				k,
+				[]string{t.Type()},
+				words[t.Type()],
+				node,
+				at,
+			)
 		case !e.Optional:
 			v.read(k, e, node, at, result)
 		}
@@ -61,7 +72,15 @@ func (v *validator) constant(key string, value any, node, at string) {
 	}
 	for _, bad := range v.g.StateSchema.Validate(any(map[string]any{key: value})) {
 		if bad.Keyword != "required" {
-			v.report(at, "graph_type", []any{"key", key}, "node %s assigns a value that does not fit state_schema: %s %s", node, bad.Path, bad.Message)
+			v.report(
+				at,
+				"graph_type",
+				[]any{"key", key},
+				"node %s assigns a value that does not fit state_schema: %s %s",
+				node,
+				bad.Path,
+				bad.Message,
+			)
 		}
 	}
 }
@@ -119,7 +138,17 @@ func (v *validator) fits(key string, types []string, what, node, at string) {
 			return
 		}
 	}
-	v.report(at, "graph_type", []any{"key", key}, "node %s assigns %s to state.%s: it is %s, and state_schema has %s", node, what, key, strings.Join(types, " or "), strings.Join(want, " or "))
+	v.report(
+		at,
+		"graph_type",
+		[]any{"key", key},
+		"node %s assigns %s to state.%s: it is %s, and state_schema has %s",
+		node,
+		what,
+		key,
+		strings.Join(types, " or "),
+		strings.Join(want, " or "),
+	)
 }
 
 // overlap reports whether a value can have both types.

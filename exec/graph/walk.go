@@ -91,7 +91,15 @@ func newWalker(g *Graph, p Params) (*walker, error) {
 	if p.Getenv == nil {
 		p.Getenv = func(string) string { return "" }
 	}
-	w := &walker{g: g, p: p, held: p.Held, slots: make(chan struct{}, g.MaxConcurrency), frames: map[string]*frame{}, nodes: map[string]*progress{}, approvals: map[string]*approval{}}
+	w := &walker{
+		g:         g,
+		p:         p,
+		held:      p.Held,
+		slots:     make(chan struct{}, g.MaxConcurrency),
+		frames:    map[string]*frame{},
+		nodes:     map[string]*progress{},
+		approvals: map[string]*approval{},
+	}
 	if w.depth = g.Limits.Depth; p.Child != nil {
 		w.depth = min(w.depth, p.Child.Left)
 	}
@@ -138,9 +146,16 @@ func (g *Graph) env() []string {
 }
 
 // each calls do for every node, those of branches included, with its qualified name.
-func (g *Graph) each(do func(n *Node, name string)) { eachIn(g.Nodes, g.Order, "", do) }
+func (g *Graph) each(do func(n *Node, name string)) {
+	eachIn(g.Nodes, g.Order, "", do)
+}
 
-func eachIn(nodes map[string]*Node, order []string, prefix string, do func(n *Node, name string)) {
+func eachIn(
+	nodes map[string]*Node,
+	order []string,
+	prefix string,
+	do func(n *Node, name string),
+) {
 	for _, name := range order {
 		n := nodes[name]
 		do(n, prefix+name)
@@ -170,7 +185,9 @@ func (w *walker) run(ctx context.Context) error {
 type fatal struct{ error }
 
 // Unwrap returns the error.
-func (f fatal) Unwrap() error { return f.error }
+func (f fatal) Unwrap() error {
+	return f.error
+}
 
 // walk runs the nodes of a frame from its position to its end.
 func (w *walker) walk(ctx context.Context, f *frame) error {
@@ -194,7 +211,8 @@ func (w *walker) visit(ctx context.Context, f *frame, n *Node) error {
 	if w.one && f.base == nil {
 		return &Suspension{Reason: "request", Nodes: []string{n.Name}}
 	}
-	if m, err := w.inbox("cancel", ""); m != nil || err != nil {
+	m, err := w.inbox("cancel", "")
+	if m != nil || err != nil {
 		return errors.Join(fatal{diag.New(diag.Cancelled, "cancelled on request")}, err)
 	}
 	name := f.prefix + n.Name
@@ -212,16 +230,35 @@ func (w *walker) visit(ctx context.Context, f *frame, n *Node) error {
 	switch {
 	case err == nil:
 		w.keep(out)
-		w.report(name, pr.step, "ok", out.note, w.p.Now().Sub(began))
+		w.report(
+			name,
+			pr.step,
+			"ok",
+			out.note,
+			w.p.Now().Sub(began),
+		)
 		w.afterCommit(ctx, f, n)
 		return nil
 	case errors.As(err, &s):
-		w.report(name, w.stepOf(pr), "suspended", s.Reason+" "+strings.Join(s.Nodes, ", "), 0)
+		w.report(
+			name,
+			w.stepOf(pr),
+			"suspended",
+			s.Reason+" "+strings.Join(s.Nodes, ", "),
+			0,
+		)
 		return err
 	case errors.As(err, &stop), ctx.Err() != nil:
 		return err
 	}
-	return w.failed(ctx, f, n, pr, err, w.p.Now().Sub(began))
+	return w.failed(
+		ctx,
+		f,
+		n,
+		pr,
+		err,
+		w.p.Now().Sub(began),
+	)
 }
 
 func (w *walker) stepOf(pr *progress) int {
@@ -239,7 +276,9 @@ func (w *walker) afterCommit(ctx context.Context, f *frame, n *Node) {
 		f.cur = ""
 	}
 	if f.base == nil {
-		if w.commits++; w.g.SnapshotEvery > 0 && w.commits%w.g.SnapshotEvery == 0 && f.cur != "" {
+		if w.commits++; w.g.SnapshotEvery > 0 &&
+			w.commits%w.g.SnapshotEvery == 0 &&
+			f.cur != "" {
 			w.snapshot(ctx, StateRunning, n.Name, false)
 		}
 	}
@@ -263,8 +302,16 @@ func (w *walker) begin(ctx context.Context, f *frame, n *Node) (*progress, error
 		return pr, nil
 	}
 	if w.step >= w.g.MaxSteps {
-		return nil, fatal{diag.New(diag.LimitExceeded, "running %s: it started %d nodes; the last ones are %s", w.g.Ref, w.step, strings.Join(w.recent, ", ")).
-			WithDetail("limit", "max_steps").WithDetail("max", w.g.MaxSteps).WithReason("graph_steps")}
+		return nil, fatal{diag.New(
+			diag.LimitExceeded,
+			"running %s: it started %d nodes; the last ones are %s",
+			w.g.Ref,
+			w.step,
+			strings.Join(w.recent, ", "),
+		).
+			WithDetail("limit", "max_steps").
+			WithDetail("max", w.g.MaxSteps).
+			WithReason("graph_steps")}
 	}
 	w.step++
 	w.note(name)
@@ -276,7 +323,9 @@ func (w *walker) begin(ctx context.Context, f *frame, n *Node) (*progress, error
 	}
 	if n.Type == TypeAction {
 		if pr.at != nil {
-			data.Ref, data.Digest, quick = pr.at.ref.String(), pr.at.t.Digest, pr.at.t.Pure
+			data.Ref = pr.at.ref.String()
+			data.Digest = pr.at.t.Digest
+			quick = pr.at.t.Pure
 			if pr.at.t.Graph || pr.at.t.Thread {
 				data.Child = NewID(pr.at.ref.ID, w.p.Now())
 			}
@@ -289,7 +338,8 @@ func (w *walker) begin(ctx context.Context, f *frame, n *Node) (*progress, error
 		data.Child = NewID(childBranch, w.p.Now())
 	}
 	data.Key = w.key(name, pr.step, -1)
-	pr.child, pr.key = data.Child, data.Key
+	pr.child = data.Child
+	pr.key = data.Key
 	w.nodes[name] = pr
 	return pr, w.record(ctx, evNode, data, quick && !w.owed)
 }
@@ -311,11 +361,16 @@ func (w *walker) record(ctx context.Context, event string, data any, later bool)
 // of the node next follows at once, or the end of the run, and is flushed with it before
 // anything has another effect. Hooks and snapshots come between them.
 func (w *walker) joins(f *frame, next string) bool {
-	if len(w.g.Hooks) > 0 || w.g.SnapshotEvery > 0 || w.p.OneStep || w.started.Only || w.p.Log != nil {
+	if len(w.g.Hooks) > 0 ||
+		w.g.SnapshotEvery > 0 ||
+		w.p.OneStep ||
+		w.started.Only ||
+		w.p.Log != nil {
 		return false
 	}
 	if next == "" {
-		return f.base == nil && (w.p.Settle == nil || w.p.Settles != nil && !w.p.Settles())
+		return f.base == nil &&
+			(w.p.Settle == nil || w.p.Settles != nil && !w.p.Settles())
 	}
 	n := f.nodes[next]
 	return n != nil && (n.Type == TypeAction || n.Type == TypeForeach || n.Type == TypeParallel)
@@ -325,7 +380,8 @@ func (w *walker) joins(f *frame, next string) bool {
 // digest is that of the item which the node calls. It returns nil if the id depends on
 // an entry of foreach, and on an error, which the call reports.
 func (w *walker) early(ctx context.Context, f *frame, n *Node, step int) *resolved {
-	if _, constant := n.Action.ID.Constant(); !constant && n.Type == TypeForeach {
+	_, constant := n.Action.ID.Constant()
+	if !constant && n.Type == TypeForeach {
 		return nil
 	}
 	ref, t, err := w.resolve(ctx, f, n.Action, step, nil)
@@ -360,8 +416,14 @@ type outcome struct {
 }
 
 // perform does what a node does, without changing the state.
-func (w *walker) perform(ctx context.Context, f *frame, n *Node, pr *progress) (*outcome, error) {
-	if err := w.hooks(ctx, "node_started", map[string]any{"node": f.prefix + n.Name}); err != nil {
+func (w *walker) perform(
+	ctx context.Context,
+	f *frame,
+	n *Node,
+	pr *progress,
+) (*outcome, error) {
+	err := w.hooks(ctx, "node_started", map[string]any{"node": f.prefix + n.Name})
+	if err != nil {
 		var skip *skipped
 		if errors.As(err, &skip) {
 			return &outcome{result: map[string]any{"skipped": true}, note: "skipped"}, nil
@@ -427,141 +489,14 @@ func (w *walker) render(t *interpolate.Template, scope map[string]any) (any, err
 	return v, nil
 }
 
-// commit renders assign, chooses the next node, and records both in one line.
-func (w *walker) commit(ctx context.Context, f *frame, n *Node, pr *progress, out *outcome, began time.Time) error {
-	assign := map[string]any{}
-	maps.Copy(assign, out.extra)
-	more := map[string]any{"result": out.result}
-	for _, k := range slices.Sorted(maps.Keys(n.Assign)) {
-		v, err := w.render(n.Assign[k], w.scope(f, pr.step, more))
-		if err != nil {
-			return diag.New(diag.CodeOf(err), "assigning %s: %w", k, err)
-		}
-		assign[k] = v
-	}
-	state := w.view(f)
-	if len(assign) > 0 {
-		state = cloneMap(state)
-		maps.Copy(state, assign)
-		if err := w.g.checkState(state, "the state after assign"); err != nil {
-			return err
-		}
-	}
-	scope := w.scope(f, pr.step, more)
-	scope["state"] = state
-	next, err := choose(n.Next, scope)
-	if err != nil {
-		return err
-	}
-	data := committedData{Node: f.prefix + n.Name, Step: pr.step, Assign: assign, Next: next, Duration: w.p.Now().Sub(began).Milliseconds(), Cached: out.cached}
-	if out.isEnd {
-		data.Output, data.Fail = out.output, n.Fail
-	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if context.Cause(ctx) == errBlockEnded {
-		return ctx.Err()
-	}
-	joined := !out.pure && w.joins(f, next)
-	if err := w.record(ctx, evCommitted, data, out.pure || joined); err != nil {
-		return fatal{err}
-	}
-	w.owed = w.owed || joined
-	w.apply(f, n.Type, &data)
-	return nil
-}
-
-// apply changes a frame as a committed line states. The log's reader does the same.
-func (w *walker) apply(f *frame, _ string, d *committedData) {
-	maps.Copy(f.own, d.Assign)
-	f.cur = d.Next
-	if d.Output != nil || d.Fail {
-		f.output, f.fail = d.Output, d.Fail
-	}
-	w.forget(d.Node)
-}
-
-// forget drops what is recorded about a node in flight and its branches.
-func (w *walker) forget(name string) {
-	delete(w.nodes, name)
-	maps.DeleteFunc(w.approvals, func(q string, _ *approval) bool { return isAbout(q, name) })
-	for prefix := range w.frames {
-		if strings.HasPrefix(prefix, name+".") {
-			delete(w.frames, prefix)
-		}
-	}
-	for q := range w.nodes {
-		if strings.HasPrefix(q, name+".") {
-			delete(w.nodes, q)
-		}
-	}
-}
-
-// failed records a failure and takes the error edge, or returns the error.
-func (w *walker) failed(ctx context.Context, f *frame, n *Node, pr *progress, cause error, took time.Duration) error {
-	name := f.prefix + n.Name
-	e := nodeError(name, cause)
-	d := failedData{Node: name, Step: w.stepOf(pr), Error: e, Attempt: 1, Edge: "fail"}
-	switch {
-	case n.OnError != "":
-		d.Edge, d.Next = "on_error", n.OnError
-	case w.g.Continue:
-		scope := w.scope(f, d.Step, nil)
-		if next, err := choose(n.Next, scope); err == nil { // else no edge is known
-			d.Edge, d.Next = "continue", next
-		}
-	}
-	w.report(name, d.Step, "failed", string(e.Code)+": "+e.Message, took)
-	w.mu.Lock()
-	err := w.log.Commit(ctx, evFailed, d)
-	if err == nil {
-		w.applyFailed(f, &d)
-	}
-	w.mu.Unlock()
-	if err != nil {
-		return fatal{err}
-	}
-	if err := w.hooks(ctx, "node_failed", map[string]any{"node": name, "error": e.value()}); err != nil {
-		return err
-	}
-	if d.Edge == "fail" {
-		return cause
-	}
-	if f.base == nil {
-		w.snapshot(ctx, StateRunning, n.Name, false)
-	}
-	return nil
-}
-
-// applyFailed changes a frame as a failed line states.
-func (w *walker) applyFailed(f *frame, d *failedData) {
-	if d.Edge == "retry" {
-		return
-	}
-	w.forget(d.Node)
-	switch d.Edge {
-	case "on_error":
-		f.cur, f.err = d.Next, d.Error.value()
-	case "continue":
-		w.errors = append(w.errors, d.Error)
-		f.cur, f.err = d.Next, d.Error.value()
-	}
-}
-
-func nodeError(name string, err error) NodeError {
-	t := diag.Typed(err)
-	e := NodeError{Node: name, Code: t.Code, Message: t.Error(), Retryable: t.Retryable}
-	if d, ok := t.Details["data"].(map[string]any); ok {
-		e.Details = d
-	}
-	if part, ok := err.(*partError); ok { // not one of a graph that the node called
-		e.Item, e.Branch = part.item, part.branch
-	}
-	return e
-}
-
 // resolve renders the id of an action and resolves the item.
-func (w *walker) resolve(ctx context.Context, f *frame, a *Action, step int, more map[string]any) (item.Ref, Target, error) {
+func (w *walker) resolve(
+	ctx context.Context,
+	f *frame,
+	a *Action,
+	step int,
+	more map[string]any,
+) (item.Ref, Target, error) {
 	v, err := w.render(a.ID, w.scope(f, step, more))
 	if err != nil {
 		return item.Ref{}, Target{}, err

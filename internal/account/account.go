@@ -35,7 +35,9 @@ type Seen struct {
 // See returns the directory that tools see in place of the person's: an empty one if it is the home
 // directory or above it, if it is private, or if other users decide what is in it.
 func See(p Params) Seen {
-	empty := func(why string) Seen { return Seen{Dir: p.Dir, Empty: true, Why: why} }
+	empty := func(why string) Seen {
+		return Seen{Dir: p.Dir, Empty: true, Why: why}
+	}
 	real, err := filepath.EvalSymlinks(p.Dir)
 	if p.Dir == "" || err != nil {
 		return empty("the current directory cannot be read")
@@ -53,7 +55,10 @@ func See(p Params) Seen {
 		return empty("your home directory is in it")
 	}
 	for _, dir := range p.Private {
-		if at, err := os.Stat(dir); err == nil && (herr != nil || !os.SameFile(at, home)) && below(real, at) {
+		at, err := os.Stat(dir)
+		if err == nil &&
+			(herr != nil || !os.SameFile(at, home)) &&
+			below(real, at) {
 			return empty("no tool reads it: it is in " + dir)
 		}
 	}
@@ -74,7 +79,8 @@ func below(path string, dir os.FileInfo) bool {
 		return false
 	}
 	for {
-		if fi, err := os.Stat(at); err == nil && os.SameFile(fi, dir) {
+		fi, err := os.Stat(at)
+		if err == nil && os.SameFile(fi, dir) {
 			return true
 		}
 		above := filepath.Dir(at)
@@ -120,7 +126,9 @@ func makePrivate(dir, doing string) error {
 	case err != nil:
 		return diag.New(diag.FileSystemError, "%s: %w", doing, err)
 	case runtime.GOOS != "windows" && fi.Mode().Perm()&0o077 != 0:
-		return diag.New(diag.FileSystemError, "%s: other users can reach %s (mode %04o)", doing, dir, fi.Mode().Perm()).WithReason("account_mode").WithDetail("path", dir)
+		return diag.New(diag.FileSystemError, "%s: other users can reach %s (mode %04o)", doing, dir, fi.Mode().Perm()).
+			WithReason("account_mode").
+			WithDetail("path", dir)
 	}
 	return nil
 }

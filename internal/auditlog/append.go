@@ -44,7 +44,8 @@ func (l *Log) Append(ctx context.Context, made []Entry) error {
 	if err != nil {
 		return err
 	}
-	if err := chainlog.Write(f, text, h.Size-int64(len(text)), true); err != nil {
+	err = chainlog.Write(f, text, h.Size-int64(len(text)), true)
+	if err != nil {
 		return diag.New(diag.FileSystemError, "%s: %w", recording, err)
 	}
 	return l.writeHead(h)
@@ -76,7 +77,8 @@ func (l *Log) open() (*os.File, error) {
 	if err != nil {
 		return nil, diag.Doing(recording, err)
 	}
-	if fi, err := f.Stat(); err == nil && fi.Mode().Perm()&0o077 != 0 {
+	fi, err := f.Stat()
+	if err == nil && fi.Mode().Perm()&0o077 != 0 {
 		_ = f.Chmod(0o600) // the entries are private: they list what the user signs
 	}
 	return f, nil

@@ -56,7 +56,9 @@ func New(p Params) *Log {
 }
 
 // Path returns the name of the log's file, "" if the state directory is unknown.
-func (l *Log) Path() string { return l.path(File) }
+func (l *Log) Path() string {
+	return l.path(File)
+}
 
 func (l *Log) path(name string) string {
 	if l.p.Dir == "" {
@@ -66,7 +68,9 @@ func (l *Log) path(name string) string {
 }
 
 // base returns the base for writing.
-func (l *Log) base() atomicfile.Base { return atomicfile.Private(l.p.Dir) }
+func (l *Log) base() atomicfile.Base {
+	return atomicfile.Private(l.p.Dir)
+}
 
 // requireDir returns an error if the state directory is unknown.
 func (l *Log) requireDir(doing string) error {

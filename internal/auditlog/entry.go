@@ -46,12 +46,15 @@ func (e Entry) render() ([]byte, error) {
 
 // line returns e as JSON with its line feed. Hidden characters, which only the path
 // of a project can have, are escaped.
-func (e Entry) line() ([]byte, error) { return chainlog.Render(e) }
+func (e Entry) line() ([]byte, error) {
+	return chainlog.Render(e)
+}
 
 // parse reads a line with its line feed.
 func parse(line []byte) (Entry, error) {
 	var e Entry
-	if err := chainlog.Parse(line, maxLine, "entry", &e); err != nil {
+	err := chainlog.Parse(line, maxLine, "entry", &e)
+	if err != nil {
 		return Entry{}, err
 	}
 	return e, e.check()
@@ -88,7 +91,13 @@ func isWord(s string) bool {
 
 // isName accepts printable ASCII without blanks.
 func isName(s string) bool {
-	return s != "" && len(s) <= maxName && !strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r > '~' })
+	return s != "" &&
+		len(s) <= maxName &&
+		!strings.ContainsFunc(s, func(r rune) bool {
+			return r <= ' ' || r > '~'
+		})
 }
 
-func isHash(s string) bool { return len(s) == 64 && strings.Trim(s, "0123456789abcdef") == "" }
+func isHash(s string) bool {
+	return len(s) == 64 && strings.Trim(s, "0123456789abcdef") == ""
+}

@@ -23,7 +23,9 @@ type Report struct {
 }
 
 // Err returns an error if the chain is broken.
-func (r *Report) Err() error { return diag.FromFindings("checking the log of signatures", r.Findings) }
+func (r *Report) Err() error {
+	return diag.FromFindings("checking the log of signatures", r.Findings)
+}
 
 // Read reads the whole log, compares every line with the one before it, and
 // returns at most limit of the newest entries, all if limit is 0. It does not
@@ -52,7 +54,13 @@ func (l *Log) Read(ctx context.Context, limit int) (*Report, error) {
 	return l.read(ctx, r, h, known, limit)
 }
 
-func (l *Log) read(ctx context.Context, r io.Reader, h chainlog.Head, known bool, limit int) (*Report, error) {
+func (l *Log) read(
+	ctx context.Context,
+	r io.Reader,
+	h chainlog.Head,
+	known bool,
+	limit int,
+) (*Report, error) {
 	f := format()
 	var last Entry // of the line that was added last
 	f.Link = func(line []byte) (_ chainlog.Link, err error) {
@@ -85,7 +93,10 @@ func (l *Log) read(ctx context.Context, r io.Reader, h chainlog.Head, known bool
 func (r *Report) keep(e Entry, limit int) {
 	r.Total++
 	if limit > 0 && len(r.Entries) >= 2*limit {
-		r.Entries = append(r.Entries[:0], r.Entries[len(r.Entries)-limit:]...)
+		r.Entries = append(
+			r.Entries[:0],
+			r.Entries[len(r.Entries)-limit:]...,
+		)
 	}
 	r.Entries = append(r.Entries, e)
 }
@@ -111,4 +122,6 @@ func (l *Log) openToRead() (*os.File, error) {
 type nothing struct{}
 
 // Read implements io.Reader.
-func (nothing) Read([]byte) (int, error) { return 0, io.EOF }
+func (nothing) Read([]byte) (int, error) {
+	return 0, io.EOF
+}

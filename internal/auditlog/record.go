@@ -80,7 +80,13 @@ func documentUse(kind string) string {
 
 // Manifest writes down that the manifest of the bundle in a folder was
 // signed; digest is that of the manifest's file.
-func (r *Recorder) Manifest(ctx context.Context, dir string, sub sign.Subject, digest item.Digest, by sign.Signer) error {
+func (r *Recorder) Manifest(
+	ctx context.Context,
+	dir string,
+	sub sign.Subject,
+	digest item.Digest,
+	by sign.Signer,
+) error {
 	return r.Record(ctx, []Entry{{
 		Use: "release", Kind: sub.Kind, ID: sub.ID, Space: string(space.Project), Project: dir,
 		Digest: digest.String(), Key: sign.FingerprintOf(by.Public()).String(),

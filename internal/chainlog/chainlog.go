@@ -63,13 +63,19 @@ type Head struct {
 }
 
 // Start returns the head of a log without lines.
-func (f *Format) Start() Head { return Head{Last: Digest([]byte(f.Genesis))} }
+func (f *Format) Start() Head {
+	return Head{Last: Digest([]byte(f.Genesis))}
+}
 
 // ParseHead reads the content of a head file. known is false for what Render does
 // not write, such as a file that a loss of power damaged; the log is then read from
 // its beginning.
 func (f *Format) ParseHead(b []byte) (h Head, known bool) {
-	if json.Unmarshal(b, &h) != nil || h.Seq < 1 || h.Size < 1 || !IsDigest(h.Last) || !bytes.Equal(h.Render(), b) {
+	if json.Unmarshal(b, &h) != nil ||
+		h.Seq < 1 ||
+		h.Size < 1 ||
+		!IsDigest(h.Last) ||
+		!bytes.Equal(h.Render(), b) {
 		return f.Start(), false
 	}
 	return h, true
@@ -110,7 +116,10 @@ func (f *Format) Settle(file *os.File, h Head) (end Head, torn int64, err error)
 	case h.Size > 0 && Digest(last) != h.Last:
 		return h, 0, ErrAltered
 	}
-	end, err = f.Follow(io.NewSectionReader(file, h.Size, fi.Size()-h.Size), h)
+	end, err = f.Follow(
+		io.NewSectionReader(file, h.Size, fi.Size()-h.Size),
+		h,
+	)
 	return end, fi.Size() - end.Size, err
 }
 

@@ -134,7 +134,9 @@ func (c *Check) Cut() {
 }
 
 // Line returns the number of whole lines so far.
-func (c *Check) Line() int { return c.line }
+func (c *Check) Line() int {
+	return c.line
+}
 
 // End compares the last lines with the head and returns all findings.
 func (c *Check) End() []diag.Finding {
@@ -153,7 +155,9 @@ func (c *Check) End() []diag.Finding {
 }
 
 func (c *Check) reported(line int) bool {
-	return slices.ContainsFunc(c.faults, func(f fault) bool { return f.line == line && !f.warning })
+	return slices.ContainsFunc(c.faults, func(f fault) bool {
+		return f.line == line && !f.warning
+	})
 }
 
 func (c *Check) findings() []diag.Finding {
@@ -175,7 +179,8 @@ func (c *Check) finding(f fault) diag.Finding {
 	if f.warning {
 		return diag.Warnf(diag.TranscriptBroken, f.line, 0, "%s", text)
 	}
-	return diag.Errorf(diag.TranscriptBroken, f.line, 0, "%s", text).WithReason(c.format.Reason, "head", c.format.Head)
+	return diag.Errorf(diag.TranscriptBroken, f.line, 0, "%s", text).
+		WithReason(c.format.Reason, "head", c.format.Head)
 }
 
 // order describes a wrong sequence number.

@@ -29,7 +29,8 @@ func Parse(line []byte, maxLine int, what string, into any) error {
 	if err := json.Unmarshal(line, into); err != nil {
 		return fmt.Errorf("it is not an %s: %w", what, err)
 	}
-	if b, err := Render(into); err != nil || !bytes.Equal(b, line) {
+	b, err := Render(into)
+	if err != nil || !bytes.Equal(b, line) {
 		return errors.New("it is not in the spelling of rye")
 	}
 	return nil
@@ -72,7 +73,10 @@ const lineBuffer = 32 << 10
 
 // lengthen adds to the beginning of a line what is not beyond MaxLine+1 bytes.
 func (f *Format) lengthen(long, more []byte) []byte {
-	return append(long, more[:min(len(more), f.MaxLine+1-len(long))]...)
+	return append(
+		long,
+		more[:min(len(more), f.MaxLine+1-len(long))]...,
+	)
 }
 
 // lineBefore returns the line that ends at an offset, at most its last MaxLine
@@ -83,10 +87,12 @@ func (f *Format) lineBefore(r io.ReaderAt, end int64) ([]byte, error) {
 		if len(b) == 0 {
 			return nil, nil
 		}
-		if _, err := r.ReadAt(b, end-int64(len(b))); err != nil && err != io.EOF {
+		_, err := r.ReadAt(b, end-int64(len(b)))
+		if err != nil && err != io.EOF {
 			return nil, err
 		}
-		if at := bytes.LastIndexByte(b[:len(b)-1], '\n'); at >= 0 || int64(len(b)) < size {
+		at := bytes.LastIndexByte(b[:len(b)-1], '\n')
+		if at >= 0 || int64(len(b)) < size {
 			return b[at+1:], nil
 		}
 	}

@@ -35,12 +35,20 @@ func (g *Globals) flags() []Flag {
 }
 
 // RootCommand returns the command above the verbs.
-func (w *World) RootCommand() *Command { return w.rootOf("") }
+func (w *World) RootCommand() *Command {
+	return w.rootOf("")
+}
 
 // rootOf returns the command above one verb, or above all if there is none of this name.
 func (w *World) rootOf(verb string) *Command {
 	g := &Globals{}
-	return &Command{globals: g, Name: "rye", Usage: "signed, locked, verified items for agent workflows", Flags: g.flags(), Subs: w.Commands(verb)}
+	return &Command{
+		globals: g,
+		Name:    "rye",
+		Usage:   "signed, locked, verified items for agent workflows",
+		Flags:   g.flags(),
+		Subs:    w.Commands(verb),
+	}
 }
 
 // dispatch finds the command that the words name and runs it.
@@ -82,7 +90,8 @@ func (l *line) explainFlags(ctx context.Context, w *World, u *UI, err error) err
 		}
 		defer c.close()
 		for _, f := range l.unknown {
-			if near := explain(ctx, c, f.name, f.value); near != "" {
+			near := explain(ctx, c, f.name, f.value)
+			if near != "" {
 				f.err.WithReason("parameter").WithDetail("nearest", near)
 				explained = true
 			}
@@ -108,9 +117,10 @@ func versionAsCommand(words []string) []string {
 // what is not called costs nothing at start.
 func (l *line) app(action urfave.ActionFunc) *urfave.App {
 	a := &urfave.App{
-		Name:     "rye",
-		Flags:    l.Path[0].Flags,
-		HideHelp: true, HideVersion: true,
+		Name:                      "rye",
+		Flags:                     l.Path[0].Flags,
+		HideHelp:                  true,
+		HideVersion:               true,
 		DisableSliceFlagSeparator: true,
 		OnUsageError:              usageError,
 		// The default handler exits for every error with an ExitCode method,
@@ -119,7 +129,12 @@ func (l *line) app(action urfave.ActionFunc) *urfave.App {
 	}
 	slot := &a.Commands
 	for i, c := range l.Path[1:] {
-		cc := &urfave.Command{Name: c.Name, Flags: c.Flags, HideHelp: true, OnUsageError: usageError}
+		cc := &urfave.Command{
+			Name:         c.Name,
+			Flags:        c.Flags,
+			HideHelp:     true,
+			OnUsageError: usageError,
+		}
 		if i == len(l.Path)-2 {
 			cc.Action = action
 		}

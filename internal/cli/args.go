@@ -36,10 +36,14 @@ type unknownWord struct {
 	err         *diag.Error
 }
 
-func (l *line) cmd() *Command { return l.Path[len(l.Path)-1] }
+func (l *line) cmd() *Command {
+	return l.Path[len(l.Path)-1]
+}
 
 // name renders the command called without the program's name.
-func (l *line) name() string { return strings.TrimPrefix(PathName(l.Path), "rye ") }
+func (l *line) name() string {
+	return strings.TrimPrefix(PathName(l.Path), "rye ")
+}
 
 // PathName returns the names on a path of commands, joined by spaces.
 func PathName(path []*Command) string {
@@ -120,11 +124,15 @@ func isFlag(word string) bool {
 func (s *sorter) positional(word string) error {
 	c := s.cmd()
 	sub := c.sub(word)
-	if len(c.Subs) == 0 || c.Run != nil && (sub == nil || len(s.Args) > 0 || s.Dash >= 0) {
+	if len(c.Subs) == 0 ||
+		c.Run != nil && (sub == nil || len(s.Args) > 0 || s.Dash >= 0) {
 		s.Args = append(s.Args, word)
 		return nil
 	}
-	if sub == nil && len(s.Path) == 1 && isSentence(word) && s.at == len(s.words) {
+	if sub == nil &&
+		len(s.Path) == 1 &&
+		isSentence(word) &&
+		s.at == len(s.words) {
 		s.prompt()
 		return s.positional(word)
 	}
@@ -143,12 +151,17 @@ func (s *sorter) positional(word string) error {
 // the name of a delegated command, as in rye registry --data DIR serve: only the program that has
 // the command knows the flag.
 func (s *sorter) valueBeforeDelegated() bool {
-	if len(s.early) == 0 || s.at < 2 || s.at == len(s.words) {
+	if len(s.early) == 0 ||
+		s.at < 2 ||
+		s.at == len(s.words) {
 		return false
 	}
 	flag := s.early[len(s.early)-1]
 	next := s.cmd().sub(s.words[s.at])
-	return flag.word == s.words[s.at-2] && !flag.hasValue && next != nil && next.Delegated
+	return flag.word == s.words[s.at-2] &&
+		!flag.hasValue &&
+		next != nil &&
+		next.Delegated
 }
 
 // promptFlag asks one question: rye -p TEXT… is rye run prompt TEXT….
@@ -162,7 +175,8 @@ func (s *sorter) prompt() {
 		s.problem(unknownFlag(s.Path, promptFlag))
 		return
 	}
-	s.Path, s.Flags = append(s.Path, run), append(s.Flags, nil)
+	s.Path = append(s.Path, run)
+	s.Flags = append(s.Flags, nil)
 	s.Args = append(s.Args, "prompt")
 }
 
@@ -185,12 +199,20 @@ func (s *sorter) flag(word string) {
 		}
 		return
 	}
-	e := early{word: word, name: name, value: value, hasValue: hasValue}
+	e := early{
+		word:     word,
+		name:     name,
+		value:    value,
+		hasValue: hasValue,
+	}
 	if s.at < len(s.words) && !isFlag(s.words[s.at]) {
 		e.next = s.words[s.at]
 	}
-	if takes, known := guessArity(s.cmd(), word, name); known && takes && !hasValue && s.at < len(s.words) {
-		e.value, e.hasValue, e.consumed = s.words[s.at], true, true
+	takes, known := guessArity(s.cmd(), word, name)
+	if known && takes && !hasValue && s.at < len(s.words) {
+		e.value = s.words[s.at]
+		e.hasValue = true
+		e.consumed = true
 		s.at++
 	}
 	s.early = append(s.early, e)
@@ -226,7 +248,8 @@ func (s *sorter) cluster(word string) []string {
 	var out []string
 	for _, r := range word[1:] {
 		w := "-" + string(r)
-		if _, f := s.lookup(w, string(r)); f == nil || takesValue(f) {
+		_, f := s.lookup(w, string(r))
+		if f == nil || takesValue(f) {
 			return nil
 		}
 		out = append(out, w)
@@ -237,7 +260,8 @@ func (s *sorter) cluster(word string) []string {
 // guessArity reports whether a flag of some command below c takes a value.
 func guessArity(c *Command, word, name string) (takes, known bool) {
 	for _, sub := range c.Subs {
-		if f := sub.flag(name); f != nil && dashesFit(word, name) {
+		f := sub.flag(name)
+		if f != nil && dashesFit(word, name) {
 			return takesValue(f), true
 		}
 		if t, k := guessArity(sub, word, name); k {
@@ -279,7 +303,8 @@ func (s *sorter) record(level int, f urfave.Flag, name, shown, value string) {
 	}
 	prefix := "--" + name + "="
 	for _, given := range s.Flags[level] {
-		if old, ok := strings.CutPrefix(given, prefix); ok && !repeatable(f) {
+		old, ok := strings.CutPrefix(given, prefix)
+		if ok && !repeatable(f) {
 			s.problem(diag.New(diag.Usage, "reading arguments: flag %s is given twice, with %q and %q", shown, old, value).
 				WithReason("flag_twice").WithDetail("flag", shown))
 			return
@@ -331,18 +356,31 @@ func (s *sorter) checkCall() {
 	if c.Run == nil && len(c.Subs) > 0 {
 		if len(s.Path) > 1 && len(s.problems) == 0 {
 			s.problem(diag.New(diag.Usage, "reading arguments: %q needs a subcommand", PathName(s.Path)).
-				WithReason("no_subcommand").WithDetail("command", PathName(s.Path)).WithDetail("subcommands", c.subNames()))
+				WithReason("no_subcommand").
+				WithDetail("command", PathName(s.Path)).
+				WithDetail("subcommands", c.subNames()))
 		}
 		return
 	}
 	least, most := c.Bounds()
 	switch n := len(s.Args); {
 	case n < least:
-		s.problem(diag.New(diag.Usage, "reading arguments: %q needs %s", PathName(s.Path), missing(c.Args, n)).
+		s.problem(diag.New(
+			diag.Usage,
+			"reading arguments: %q needs %s",
+			PathName(s.Path),
+			missing(c.Args, n),
+		).
 			WithReason("count").WithDetail("usage", usageLine(s.Path)))
 	case most >= 0 && n > most && len(s.unknown) > 0: // it can be the value of that flag
 	case most >= 0 && n > most:
-		s.problem(diag.New(diag.Usage, "reading arguments: %q takes %s, but %q is one too many", PathName(s.Path), count(most), s.Args[most]).
+		s.problem(diag.New(
+			diag.Usage,
+			"reading arguments: %q takes %s, but %q is one too many",
+			PathName(s.Path),
+			count(most),
+			s.Args[most],
+		).
 			WithReason("count").WithDetail("usage", usageLine(s.Path)))
 	}
 }
@@ -368,7 +406,9 @@ func count(n int) string {
 	return fmt.Sprintf("%d arguments", n)
 }
 
-func (s *sorter) problem(err *diag.Error) { s.problems = append(s.problems, err) }
+func (s *sorter) problem(err *diag.Error) {
+	s.problems = append(s.problems, err)
+}
 
 // joinProblems returns nil, the one problem, or one error that lists them all.
 func joinProblems(all []*diag.Error) error {
@@ -408,14 +448,25 @@ func unknownCommand(path []*Command, word string, more ...string) *diag.Error {
 	if isSentence(word) && len(path) == 1 {
 		return err.WithReason("sentence")
 	}
-	if other := otherNames()[strings.TrimPrefix(PathName(path)+" "+word, path[0].Name+" ")]; other != "" {
+	other := otherNames()[strings.TrimPrefix(
+		PathName(path)+" "+word,
+		path[0].Name+" ",
+	)]
+	if other != "" {
 		return err.WithReason("other_name").WithDetail("nearest", other)
 	}
 	if near := Nearest(word, names); near != "" {
 		return err.WithReason("nearest").WithDetail("nearest", near)
 	}
-	if len(path) == 1 && len(more) > 1 && !slices.ContainsFunc(more, isFlag) {
-		return err.WithReason("words").WithDetail("nearest", path[0].Name+" "+strconv.Quote(word+" "+strings.Join(more, " ")))
+	if len(path) == 1 &&
+		len(more) > 1 &&
+		!slices.ContainsFunc(more, isFlag) {
+		return err.
+			WithReason("words").
+			WithDetail(
+				"nearest",
+				path[0].Name+" "+strconv.Quote(word+" "+strings.Join(more, " ")),
+			)
 	}
 	return err.WithReason("subcommand")
 }
@@ -424,10 +475,16 @@ func unknownFlag(path []*Command, word string) *diag.Error {
 	shown, _, _ := strings.Cut(word, "=")
 	err := diag.New(diag.UnknownFlag, "reading arguments: %q has no flag %s", PathName(path), strconv.Quote(shown))
 	if near := nearestFlag(shown, flagWords(path)); near != "" {
-		return err.WithReason("nearest").WithDetail("nearest", near).WithDetail("command", PathName(path))
+		return err.
+			WithReason("nearest").
+			WithDetail("nearest", near).
+			WithDetail("command", PathName(path))
 	}
-	if sub := path[len(path)-1].sub(strings.TrimLeft(shown, "-")); sub != nil {
-		return err.WithReason("subcommand").WithDetail("nearest", PathName(path)+" "+sub.Name)
+	sub := path[len(path)-1].sub(strings.TrimLeft(shown, "-"))
+	if sub != nil {
+		return err.
+			WithReason("subcommand").
+			WithDetail("nearest", PathName(path)+" "+sub.Name)
 	}
 	return err.WithReason("flags").WithDetail("command", PathName(path))
 }

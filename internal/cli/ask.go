@@ -31,7 +31,11 @@ func (c *Call) AskSecret(prompt string) ([]byte, error) {
 	}
 	defer leave()
 	before, _ := term.GetState(int(f.Fd()))
-	b, err := interruptible(c, func() ([]byte, error) { return readHidden(f, func() { fmt.Fprint(c.Stderr, prompt) }) })
+	b, err := interruptible(c, func() ([]byte, error) {
+		return readHidden(f, func() {
+			fmt.Fprint(c.Stderr, prompt)
+		})
+	})
 	fmt.Fprintln(c.Stderr)
 	switch {
 	case diag.CodeOf(err) == diag.Cancelled:

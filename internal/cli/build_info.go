@@ -35,7 +35,12 @@ type VersionInfo struct {
 
 // ReadVersion returns what the linker recorded.
 func ReadVersion() VersionInfo {
-	v := VersionInfo{Version: "(devel)", Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH}
+	v := VersionInfo{
+		Version: "(devel)",
+		Go:      runtime.Version(),
+		OS:      runtime.GOOS,
+		Arch:    runtime.GOARCH,
+	}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return v

@@ -123,19 +123,31 @@ type Call struct {
 }
 
 func newCall(ctx context.Context, w *World, u *UI, l *line) (*Call, error) {
-	c := &Call{ctx: ctx, World: w, Globals: l.Path[0].globals, UI: u, cmd: l.cmd(), Args: l.Args, Dash: l.Dash, Base: w.Dir}
+	c := &Call{
+		ctx:     ctx,
+		World:   w,
+		Globals: l.Path[0].globals,
+		UI:      u,
+		cmd:     l.cmd(),
+		Args:    l.Args,
+		Dash:    l.Dash,
+		Base:    w.Dir,
+	}
 	if p := c.Globals.Project; p != "" {
 		dir, err := projectDir(w.Dir, p)
 		if err != nil {
 			return nil, err
 		}
-		c.Base, c.Named = dir, dir
+		c.Base = dir
+		c.Named = dir
 	}
 	return c, nil
 }
 
 // OnClose has f called when the command ends.
-func (c *Call) OnClose(f func()) { c.closers = append(c.closers, f) }
+func (c *Call) OnClose(f func()) {
+	c.closers = append(c.closers, f)
+}
 
 func (c *Call) close() {
 	for _, f := range slices.Backward(c.closers) {
@@ -145,10 +157,14 @@ func (c *Call) close() {
 
 // Project returns the folder that --project names as an absolute path, "" when
 // it is not given: then the project is looked for from dir upwards.
-func (c *Call) Project() string { return c.Named }
+func (c *Call) Project() string {
+	return c.Named
+}
 
 // Path returns a path that a user typed as an absolute one.
-func (c *Call) Path(p string) string { return absolute(c.Base, p) }
+func (c *Call) Path(p string) string {
+	return absolute(c.Base, p)
+}
 
 func absolute(dir, p string) string {
 	if filepath.IsAbs(p) {
@@ -166,4 +182,6 @@ func (c *Call) Arg(i int) string {
 }
 
 // PlainTerminal reports whether the terminal only appends lines, also because of --plain.
-func (c *Call) PlainTerminal() bool { return c.Plain || c.World.PlainTerminal() }
+func (c *Call) PlainTerminal() bool {
+	return c.Plain || c.World.PlainTerminal()
+}

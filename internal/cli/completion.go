@@ -14,12 +14,15 @@ import (
 //go:embed completion
 var completionScripts embed.FS
 
-func shells() []string { return []string{"bash", "zsh", "fish", "powershell"} }
+func shells() []string {
+	return []string{"bash", "zsh", "fish", "powershell"}
+}
 
 // CompletionCommand is rye completion.
 func CompletionCommand() *Command {
 	return &Command{
-		Name: "completion", Group: "About rye",
+		Name:  "completion",
+		Group: "About rye",
 		Usage: "print the completion script of a shell",
 		Args:  "SHELL",
 		Long: `The script asks rye itself for the words that may follow, so it stays right when
@@ -30,8 +33,10 @@ rye is upgraded. SHELL is bash, zsh, fish or powershell.`,
 			"rye completion fish > ~/.config/fish/completions/rye.fish    # every fish",
 			"rye completion powershell | Out-String | Invoke-Expression   # this PowerShell",
 		},
-		Run:      runCompletion,
-		Complete: func(context.Context, *Call) []string { return shells() },
+		Run: runCompletion,
+		Complete: func(context.Context, *Call) []string {
+			return shells()
+		},
 	}
 }
 
@@ -39,13 +44,16 @@ func runCompletion(_ context.Context, c *Call) error {
 	b, err := CompletionScript(c.Args[0])
 	if err != nil {
 		e := diag.New(diag.Usage, "printing completion: there is no script for shell %q", c.Args[0])
-		if near := Nearest(c.Args[0], shells()); near != "" {
+		near := Nearest(c.Args[0], shells())
+		if near != "" {
 			return e.WithReason("nearest").WithDetail("nearest", near)
 		}
 		return e.WithReason("values").WithDetail("values", shells())
 	}
 	data := map[string]string{"shell": c.Args[0], "script": string(b)}
-	return c.UI.Show(data, func() { c.UI.Text(string(b)) })
+	return c.UI.Show(data, func() {
+		c.UI.Text(string(b))
+	})
 }
 
 // CompletionScript returns the script of a shell.
@@ -57,10 +65,11 @@ func CompletionScript(shell string) ([]byte, error) {
 // perhaps half, give one candidate per line, "word\tdescription".
 func CompleteCommand() *Command {
 	return &Command{
-		Name: "__complete", Hidden: true,
-		Usage: "print the words that may follow",
-		Args:  "[WORD…]",
-		Run:   runComplete,
+		Name:   "__complete",
+		Hidden: true,
+		Usage:  "print the words that may follow",
+		Args:   "[WORD…]",
+		Run:    runComplete,
 	}
 }
 
@@ -97,7 +106,8 @@ func (c *Call) candidates(ctx context.Context, before []string, last string) []s
 		return candidates(l.cmd().Subs)
 	case l.cmd().Complete != nil:
 		sub := *c
-		sub.cmd, sub.Args = l.cmd(), l.Args
+		sub.cmd = l.cmd()
+		sub.Args = l.Args
 		words := l.cmd().Complete(ctx, &sub)
 		if !strings.Contains(last, ":") { // an id or its ref, not each twice
 			words = slices.DeleteFunc(words, func(w string) bool {
@@ -106,7 +116,9 @@ func (c *Call) candidates(ctx context.Context, before []string, last string) []s
 			})
 		}
 		if last == "" && slices.ContainsFunc(words, isNumber) { // a number or its id, not each thread twice
-			words = slices.DeleteFunc(words, func(w string) bool { return !isNumber(w) })
+			words = slices.DeleteFunc(words, func(w string) bool {
+				return !isNumber(w)
+			})
 		}
 		if len(l.Args) == 0 {
 			words = append(candidates(l.cmd().Subs), words...)
@@ -133,7 +145,8 @@ func awaitedFlag(l *line, before []string) urfave.Flag {
 	}
 	s := sorter{line: *l}
 	name, _, _ := splitFlag(word)
-	if _, f := s.lookup(word, name); f != nil && takesValue(f) {
+	_, f := s.lookup(word, name)
+	if f != nil && takesValue(f) {
 		return f
 	}
 	return nil

@@ -67,7 +67,8 @@ func (w *World) Delegated() string {
 		if len(words) > 0 {
 			words = words[:len(words)-1] // the last one is typed at the moment
 		}
-		if l, _ := SortArgs(w.RootCommand(), words); l.cmd().Delegated {
+		l, _ := SortArgs(w.RootCommand(), words)
+		if l.cmd().Delegated {
 			return l.name()
 		}
 	}

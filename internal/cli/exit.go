@@ -31,12 +31,18 @@ type shownError struct {
 	data any
 }
 
-func (e *shownError) Error() string { return e.err.Error() }
-func (e *shownError) Unwrap() error { return e.err }
+func (e *shownError) Error() string {
+	return e.err.Error()
+}
+func (e *shownError) Unwrap() error {
+	return e.err
+}
 
 // Shown ends a command whose report contains everything in err: the exit status is
 // that of err, and nothing is printed to stderr.
-func Shown(err error, data any) error { return &shownError{err, data} }
+func Shown(err error, data any) error {
+	return &shownError{err, data}
+}
 
 // statusError is an error with an exit status of its own.
 type statusError struct {
@@ -44,11 +50,15 @@ type statusError struct {
 	status int
 }
 
-func (e *statusError) Unwrap() error { return e.error }
+func (e *statusError) Unwrap() error {
+	return e.error
+}
 
 // WithStatus returns err with the exit status that the command ends with, in place
 // of the one that its code has.
-func WithStatus(err error, status int) error { return &statusError{err, status} }
+func WithStatus(err error, status int) error {
+	return &statusError{err, status}
+}
 
 // finish reports err and returns the exit status.
 func (u *UI) finish(ctx context.Context, err error) int {
@@ -64,7 +74,9 @@ func (u *UI) finish(ctx context.Context, err error) int {
 	if errors.As(err, &own) {
 		status = own.status
 	}
-	cancelled := e.Code == diag.Cancelled || errors.Is(err, context.Canceled) || u.interrupted.Load()
+	cancelled := e.Code == diag.Cancelled ||
+		errors.Is(err, context.Canceled) ||
+		u.interrupted.Load()
 	if ctx.Err() != nil { // whatever failed after the interrupt failed because of it
 		status = ExitInterrupted
 	}

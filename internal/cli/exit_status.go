@@ -8,7 +8,9 @@ const ExitInterrupted = 130
 // ExitStatus returns the exit status of a code. It depends on the class only.
 // ANSWER_EMPTY has the status of the other side, ANSWER_CUT that of limits, so that a script
 // distinguishes them from a refusal.
-func ExitStatus(c diag.Code) int { return classStatus(c.Class()) }
+func ExitStatus(c diag.Code) int {
+	return classStatus(c.Class())
+}
 
 func classStatus(c diag.Class) int {
 	switch c {

@@ -41,4 +41,6 @@ func ExitMeaning(status int) string {
 }
 
 // Itoa returns a number as text.
-func Itoa(n int) string { return strconv.Itoa(n) }
+func Itoa(n int) string {
+	return strconv.Itoa(n)
+}

@@ -11,7 +11,8 @@ import (
 // ExplainCommand is rye explain.
 func ExplainCommand() *Command {
 	return &Command{
-		Name: "explain", Group: "About rye",
+		Name:  "explain",
+		Group: "About rye",
 		Usage: "explain an error code",
 		Args:  "[CODE]",
 		Long:  "Without a code, every code is listed with its exit status.",
@@ -59,8 +60,17 @@ func runExplain(_ context.Context, c *Call) error {
 	}
 	r := newCodeRow(row)
 	return c.UI.Show(r, func() {
-		head := c.UI.fitted(fmt.Sprintf("%s (exit %d: %s)", r.Code, r.Exit, ExitMeaning(r.Exit)))
-		c.UI.Out("%s%s", c.UI.Style(Bold, string(r.Code)), Styled(strings.TrimPrefix(head, string(r.Code))))
+		head := c.UI.fitted(fmt.Sprintf(
+			"%s (exit %d: %s)",
+			r.Code,
+			r.Exit,
+			ExitMeaning(r.Exit),
+		))
+		c.UI.Out(
+			"%s%s",
+			c.UI.Style(Bold, string(r.Code)),
+			Styled(strings.TrimPrefix(head, string(r.Code))),
+		)
 		t := Tables()["help"]
 		t.Add("  when:", r.When)
 		if hint := CodeHint(r.Code); hint != "" {
@@ -96,5 +106,8 @@ func listCodes(u *UI) error {
 		rows = append(rows, newCodeRow(r))
 		t.Add(string(r.Code), Itoa(ExitStatus(r.Code)), r.When)
 	}
-	return u.Show(map[string]any{"codes": rows}, func() { u.Table(t) })
+	return u.Show(
+		map[string]any{"codes": rows},
+		func() { u.Table(t) },
+	)
 }

@@ -70,7 +70,11 @@ func String[T ~string](target *T, name, usage string) *Option {
 
 // Strings returns a flag that may be given several times.
 func Strings(target *[]string, name, usage string) *Option {
-	return &Option{names: []string{name}, usage: usage, kind: listOption, target: target,
+	return &Option{
+		names:  []string{name},
+		usage:  usage,
+		kind:   listOption,
+		target: target,
 		set: func(text string) error {
 			*target = append(*target, text)
 			return nil
@@ -148,22 +152,40 @@ func (o *Option) Apply(set *flag.FlagSet) error {
 }
 
 // Names implements Flag.
-func (o *Option) Names() []string { return o.names }
+func (o *Option) Names() []string {
+	return o.names
+}
 
 // String implements Flag.
-func (o *Option) String() string { return "--" + o.names[0] }
+func (o *Option) String() string {
+	return "--" + o.names[0]
+}
 
 // IsSet implements Flag.
-func (o *Option) IsSet() bool { return o.given }
+func (o *Option) IsSet() bool {
+	return o.given
+}
 
 // The rest of what help needs.
 
-func (o *Option) TakesValue() bool       { return o.kind != switchOption }
-func (o *Option) IsSliceFlag() bool      { return o.kind == listOption }
-func (o *Option) GetUsage() string       { return o.usage }
-func (o *Option) GetValue() string       { return o.text }
-func (o *Option) GetDefaultText() string { return o.text }
-func (o *Option) GetEnvVars() []string   { return nil }
+func (o *Option) TakesValue() bool {
+	return o.kind != switchOption
+}
+func (o *Option) IsSliceFlag() bool {
+	return o.kind == listOption
+}
+func (o *Option) GetUsage() string {
+	return o.usage
+}
+func (o *Option) GetValue() string {
+	return o.text
+}
+func (o *Option) GetDefaultText() string {
+	return o.text
+}
+func (o *Option) GetEnvVars() []string {
+	return nil
+}
 
 // optionValue is an Option as the flag package writes it.
 type optionValue struct{ o *Option }
@@ -175,13 +197,16 @@ func (v optionValue) String() string {
 	return v.o.text
 }
 
-func (v optionValue) IsBoolFlag() bool { return v.o.kind == switchOption }
+func (v optionValue) IsBoolFlag() bool {
+	return v.o.kind == switchOption
+}
 
 func (v optionValue) Set(text string) error {
 	if err := v.o.set(text); err != nil {
 		return err
 	}
-	v.o.text, v.o.given = text, true
+	v.o.text = text
+	v.o.given = true
 	return nil
 }
 
@@ -216,7 +241,10 @@ func (c *Command) option(target any) *Option {
 func (c *Command) checkFlags() error {
 	for _, f := range c.Flags {
 		o, ok := f.(*Option)
-		if !ok || !o.given || len(o.choices) == 0 || slices.Contains(o.choices, o.text) {
+		if !ok ||
+			!o.given ||
+			len(o.choices) == 0 ||
+			slices.Contains(o.choices, o.text) {
 			continue
 		}
 		err := diag.New(diag.Usage, "reading flag %s: %q is not %s", o, o.text, joinOr(o.choices))
@@ -237,7 +265,8 @@ func (c *Command) checkFlags() error {
 		}
 	}
 	for _, need := range c.Needs {
-		if o := c.option(need.Flag); o.given && !c.option(need.With).given {
+		o := c.option(need.Flag)
+		if o.given && !c.option(need.With).given {
 			return diag.New(diag.Usage, "reading arguments: %s needs %s", o, c.option(need.With))
 		}
 	}

@@ -11,7 +11,8 @@ import (
 // HelpCommand is rye help.
 func HelpCommand() *Command {
 	return &Command{
-		Name: "help", Group: "About rye",
+		Name:  "help",
+		Group: "About rye",
 		Usage: "print the help of a command or a topic",
 		Args:  "[COMMAND|TOPIC…]",
 		Examples: []string{
@@ -32,7 +33,9 @@ func runHelp(_ context.Context, c *Call) error {
 			return listTopics(c.UI)
 		}
 		if t, ok := findTopic(c.Args[0]); ok {
-			return c.UI.Show(t, func() { c.UI.Text(c.UI.fitted(t.text())) })
+			return c.UI.Show(t, func() {
+				c.UI.Text(c.UI.fitted(t.text()))
+			})
 		}
 	}
 	path := []*Command{root}
@@ -57,7 +60,10 @@ func unknownHelp(path []*Command, word string) error {
 	}
 	err := diag.New(diag.UnknownCommand, "finding help: there is no command or topic %q", word)
 	if near := Nearest(word, names); near != "" {
-		return err.WithReason("nearest").WithDetail("nearest", near).WithDetail("command", "rye help")
+		return err.
+			WithReason("nearest").
+			WithDetail("nearest", near).
+			WithDetail("command", "rye help")
 	}
 	return err.WithReason("topics")
 }
@@ -125,8 +131,13 @@ type exitUse struct {
 func DocOf(root *Command, path []*Command) CommandDoc {
 	c := path[len(path)-1]
 	d := CommandDoc{
-		Name: PathName(path), Usage: usageLine(path), Summary: c.Usage, Text: c.Long,
-		Examples: c.Examples, Global: FlagDocs(root.Flags), Exits: exitsOf(c),
+		Name:     PathName(path),
+		Usage:    usageLine(path),
+		Summary:  c.Usage,
+		Text:     c.Long,
+		Examples: c.Examples,
+		Global:   FlagDocs(root.Flags),
+		Exits:    exitsOf(c),
 	}
 	if c != root {
 		d.Flags = FlagDocs(c.Flags)
@@ -171,7 +182,10 @@ func exitsOf(c *Command) []exitUse {
 	if c.Run == nil {
 		return nil
 	}
-	codes := append([]diag.Code{diag.Usage, diag.UnknownFlag, diag.Internal}, c.Codes...)
+	codes := append(
+		[]diag.Code{diag.Usage, diag.UnknownFlag, diag.Internal},
+		c.Codes...,
+	)
 	var out []exitUse
 	for _, e := range ExitCodes() {
 		use := exitUse{exitCode: e}

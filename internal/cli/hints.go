@@ -23,7 +23,8 @@ func Hint(e *diag.Error) string {
 	if diskFull(e) {
 		return "the disk is full: free space, then run the command again; `rye cache gc` removes what can be fetched again"
 	}
-	if hint := lookUp(e.Code, e.Reason, e.Details); hint != "" && e.Reason != "" {
+	hint := lookUp(e.Code, e.Reason, e.Details)
+	if hint != "" && e.Reason != "" {
 		return hint
 	}
 	// An error with one finding is that finding.
@@ -64,7 +65,9 @@ func FillFixes(fs []diag.Finding) {
 }
 
 // CodeHint returns the default hint of a code, or "". Defaults name no facts.
-func CodeHint(c diag.Code) string { return lookUp(c, "", nil) }
+func CodeHint(c diag.Code) string {
+	return lookUp(c, "", nil)
+}
 
 func lookUp(code diag.Code, reason string, facts map[string]any) string {
 	return expand(hinttable.Lookup(hintTable, string(code), reason), facts)
@@ -88,7 +91,11 @@ func expand(text string, facts map[string]any) string {
 		name, after, closed := strings.Cut(rest, "}")
 		value, ok := facts[name]
 		if name == "install_server" {
-			value, ok = InstallServer(fmt.Sprint(facts["version"]), fmt.Sprint(facts["rye"])), true
+			value = InstallServer(
+				fmt.Sprint(facts["version"]),
+				fmt.Sprint(facts["rye"]),
+			)
+			ok = true
 		}
 		if !closed || !ok || fmt.Sprint(value) == "" {
 			return ""

@@ -7,7 +7,9 @@ import (
 )
 
 // Nearest returns the candidate that a mistyped word most likely meant, or "".
-func Nearest(word string, candidates []string) string { return suggest.Nearest(word, candidates) }
+func Nearest(word string, candidates []string) string {
+	return suggest.Nearest(word, candidates)
+}
 
 // nearestFlag is Nearest for a flag. A flag that is the first half of the word or more is close,
 // too: --language means --lang.

@@ -9,7 +9,9 @@ import (
 )
 
 // formats are the forms of a report of findings.
-func formats() []string { return []string{"human", "json", "sarif", "github"} }
+func formats() []string {
+	return []string{"human", "json", "sarif", "github"}
+}
 
 // Format checks the value of --format; "json" has the effect of --json.
 func (c *Call) Format(f string) (string, error) {

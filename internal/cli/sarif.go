@@ -136,7 +136,8 @@ func sarifMessage(f diag.Finding, locate Locate) string {
 // located returns the message of a finding, with its path if its place is another
 // file.
 func located(f diag.Finding, locate Locate) string {
-	if _, inRepo := locate(f.Path); !inRepo && f.Path != "" {
+	_, inRepo := locate(f.Path)
+	if !inRepo && f.Path != "" {
 		return f.Location() + ": " + f.Message
 	}
 	return f.Message

@@ -12,7 +12,9 @@ type topic struct {
 	Body  string `json:"text"`
 }
 
-func (t topic) text() string { return t.Title + "\n\n" + t.Body }
+func (t topic) text() string {
+	return t.Title + "\n\n" + t.Body
+}
 
 func findTopic(name string) (topic, bool) {
 	for _, t := range topics() {

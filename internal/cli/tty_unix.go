@@ -5,4 +5,6 @@ package cli
 import "os"
 
 // OpenTerminal opens the terminal that controls this process, if it has one.
-func OpenTerminal() (*os.File, error) { return os.OpenFile("/dev/tty", os.O_RDWR, 0) }
+func OpenTerminal() (*os.File, error) {
+	return os.OpenFile("/dev/tty", os.O_RDWR, 0)
+}

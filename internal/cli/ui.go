@@ -136,7 +136,10 @@ func (u *UI) Verbose(format string, args ...any) {
 
 // Warn prints a warning to stderr, with -q too.
 func (u *UI) Warn(format string, args ...any) {
-	u.PrintErr("%s "+format, append([]any{u.ErrStyle(Yellow, "rye: warning:")}, args...)...)
+	u.PrintErr("%s "+format, append(
+		[]any{u.ErrStyle(Yellow, "rye: warning:")},
+		args...,
+	)...)
 }
 
 // PrintErr prints a line to stderr, after everything printed to stdout so far.
@@ -203,7 +206,8 @@ func (u *UI) Event(v any) error {
 	if err != nil {
 		return err
 	}
-	if _, err := u.Stdout.Write(append(hidden.JSON(b), '\n')); err != nil {
+	_, err = u.Stdout.Write(append(hidden.JSON(b), '\n'))
+	if err != nil {
 		return err
 	}
 	return u.Flush()
@@ -211,7 +215,9 @@ func (u *UI) Event(v any) error {
 
 // Raw prints a program's own text: made visible, but with its line ends and
 // tabs, and a final line end.
-func (u *UI) Raw(s string) { u.Text(s) }
+func (u *UI) Raw(s string) {
+	u.Text(s)
+}
 
 // Show prints data as JSON or calls human, whichever was asked for.
 func (u *UI) Show(data any, human func()) error {
@@ -246,16 +252,24 @@ const (
 const styleEnd = "\x1b[0m"
 
 // Style colours text for stdout.
-func (u *UI) Style(style, text string) Styled { return tint(u.color, style, text) }
+func (u *UI) Style(style, text string) Styled {
+	return tint(u.color, style, text)
+}
 
 // ErrStyle colours text for stderr.
-func (u *UI) ErrStyle(style, text string) Styled { return tint(u.errTint, style, text) }
+func (u *UI) ErrStyle(style, text string) Styled {
+	return tint(u.errTint, style, text)
+}
 
 // Color reports whether stdout takes colour.
-func (u *UI) Color() bool { return u.color }
+func (u *UI) Color() bool {
+	return u.color
+}
 
 // ErrColor reports whether stderr takes colour.
-func (u *UI) ErrColor() bool { return u.errTint }
+func (u *UI) ErrColor() bool {
+	return u.errTint
+}
 
 func tint(on bool, style, text string) Styled {
 	text = hidden.Visible(text)

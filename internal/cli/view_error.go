@@ -51,7 +51,8 @@ func (u *UI) reportFindings(fs []diag.Finding, whole string) {
 		return
 	}
 	for _, f := range fs {
-		mark, text := "", f.String()
+		mark := ""
+		text := f.String()
 		if f.Severity == diag.SeverityWarning {
 			mark = "warning: "
 		}
@@ -87,7 +88,8 @@ func (u *UI) reportAlarm(e *diag.Error, heading string) {
 	u.PrintErr("  %s", e.Message)
 	u.reportFindings(e.Findings, Hint(e))
 	facts := maps.Clone(e.Details)
-	if ref, ok := facts["ref"].(string); ok && strings.Contains(e.Message, ref) {
+	ref, ok := facts["ref"].(string)
+	if ok && strings.Contains(e.Message, ref) {
 		delete(facts, "ref") // it is there for the hint
 	}
 	u.reportFacts(facts)
@@ -103,7 +105,9 @@ func (u *UI) reportAlarm(e *diag.Error, heading string) {
 
 // reportFacts prints the details as aligned rows.
 func (u *UI) reportFacts(details map[string]any) {
-	maps.DeleteFunc(details, func(_ string, v any) bool { return v == "" }) // what is not there is no fact
+	maps.DeleteFunc(details, func(_ string, v any) bool {
+		return v == ""
+	}) // what is not there is no fact
 	width := 0
 	for k := range details {
 		width = max(width, len(factName(k)))
@@ -112,16 +116,27 @@ func (u *UI) reportFacts(details map[string]any) {
 		if i == 0 {
 			u.PrintErr("")
 		}
-		u.PrintErr("  %s  %s", fmt.Sprintf("%-*s", width, factName(k)), factValue(details[k]))
+		u.PrintErr(
+			"  %s  %s",
+			fmt.Sprintf("%-*s", width, factName(k)),
+			factValue(details[k]),
+		)
 	}
 }
 
-func factName(key string) string { return strings.ReplaceAll(key, "_", " ") }
+func factName(key string) string {
+	return strings.ReplaceAll(key, "_", " ")
+}
 
 // factOrder puts what was expected and what was found first.
 func factOrder(a, b string) int {
-	rank := func(k string) int { return slices.Index([]string{"found", "expected"}, k) }
-	return cmp.Or(-cmp.Compare(rank(a), rank(b)), cmp.Compare(a, b))
+	rank := func(k string) int {
+		return slices.Index([]string{"found", "expected"}, k)
+	}
+	return cmp.Or(
+		-cmp.Compare(rank(a), rank(b)),
+		cmp.Compare(a, b),
+	)
 }
 
 // factValue renders one fact: plain values as they are, others as JSON.

@@ -60,7 +60,11 @@ func (u *UI) hints(fs []diag.Finding) {
 	}
 	for _, fix := range order {
 		if fix != "" {
-			u.PrintErr("%s %s", u.ErrStyle(Cyan, "rye: hint:"), hintFor(fix, places[fix], len(files) > 1))
+			u.PrintErr(
+				"%s %s",
+				u.ErrStyle(Cyan, "rye: hint:"),
+				hintFor(fix, places[fix], len(files) > 1),
+			)
 		}
 	}
 }
@@ -93,7 +97,8 @@ func hintFor(fix string, paths []string, name bool) string {
 // may name the item by it.
 func idIn(p string) string {
 	id := strings.TrimSuffix(p, path.Ext(p))
-	if parts := strings.SplitN(id, "/", 3); len(parts) == 3 && parts[0] == ".ai" {
+	parts := strings.SplitN(id, "/", 3)
+	if len(parts) == 3 && parts[0] == ".ai" {
 		return parts[2]
 	}
 	return cmp.Or(id, p)

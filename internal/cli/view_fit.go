@@ -60,8 +60,10 @@ func (g *grid) shrink(width int) {
 		for i := range g.cols {
 			c := &g.cols[i]
 			free := c.width - g.least(c)
-			if free > 0 && (next == nil || c.Rank > next.Rank || c.Rank == next.Rank && free > most) {
-				next, most = c, free
+			if free > 0 &&
+				(next == nil || c.Rank > next.Rank || c.Rank == next.Rank && free > most) {
+				next = c
+				most = free
 			}
 		}
 		if next == nil {
@@ -96,7 +98,8 @@ func fold(text string, width int, rest string) []string {
 	words := strings.TrimLeft(text, " ")
 	indent := text[:len(text)-len(words)]
 	if rest = indent + rest; len(rest) > width/2 {
-		indent, rest = "", ""
+		indent = ""
+		rest = ""
 	}
 	var out []string
 	at := indent

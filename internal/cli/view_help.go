@@ -42,7 +42,8 @@ func FlagDocs(flags []urfave.Flag) []FlagDoc {
 
 // valueName returns the word that a usage text sets in backquotes.
 func valueName(usage string) string {
-	if parts := strings.SplitN(usage, "`", 3); len(parts) == 3 {
+	parts := strings.SplitN(usage, "`", 3)
+	if len(parts) == 3 {
 		return parts[1]
 	}
 	return "VALUE"
@@ -50,7 +51,8 @@ func valueName(usage string) string {
 
 // Label returns the flag with its short form and value.
 func (d FlagDoc) Label() string {
-	long, short := "", "   "
+	long := ""
+	short := "   "
 	for _, n := range d.Names {
 		switch {
 		case !strings.HasPrefix(n, "--"):
@@ -64,7 +66,10 @@ func (d FlagDoc) Label() string {
 
 // Text returns the usage with the default.
 func (d FlagDoc) Text() string {
-	if d.Default != "" && d.Default != "0" && d.Default != "0s" && d.Default != "[]" {
+	if d.Default != "" &&
+		d.Default != "0" &&
+		d.Default != "0s" &&
+		d.Default != "[]" {
 		return d.Usage + " (default " + d.Default + ")"
 	}
 	return d.Usage
@@ -77,7 +82,8 @@ const shortExamples = 3
 // always printed whole.
 func (u *UI) help(d CommandDoc, detail helpDetail) {
 	short := detail == shortHelp && d.Name != "rye"
-	text, examples := d.Text, d.Examples
+	text := d.Text
+	examples := d.Examples
 	if short {
 		text, _, _ = strings.Cut(text, "\n\n")
 		examples = examples[:min(len(examples), shortExamples)]
@@ -126,14 +132,18 @@ func (u *UI) fitted(text string) string {
 	paragraphs := strings.Split(text, "\n\n")
 	for i, p := range paragraphs {
 		lines := strings.Split(p, "\n")
-		wide := slices.ContainsFunc(lines, func(l string) bool { return inline.Width(l) > u.width })
-		if !wide || slices.ContainsFunc(lines, func(l string) bool { return strings.HasPrefix(l, " ") }) {
+		wide := slices.ContainsFunc(lines, func(l string) bool {
+			return inline.Width(l) > u.width
+		})
+		if !wide ||
+			slices.ContainsFunc(lines, func(l string) bool { return strings.HasPrefix(l, " ") }) {
 			continue
 		}
 		var out []string
 		for _, word := range strings.Fields(p) { // one that is too long stays whole, so that it can be copied
 			last := len(out) - 1
-			if last < 0 || inline.Width(out[last])+1+inline.Width(word) > u.width {
+			if last < 0 ||
+				inline.Width(out[last])+1+inline.Width(word) > u.width {
 				out = append(out, word)
 				continue
 			}

@@ -66,12 +66,19 @@ const minScreen = 20
 const minValue = 12
 
 // Whole reports whether nothing is left out of a table: without a terminal and with --wide.
-func (u *UI) Whole() bool { return u.wide || u.width == 0 }
+func (u *UI) Whole() bool {
+	return u.wide || u.width == 0
+}
 
 // Table prints a table as it fits the terminal. Without a terminal and with --wide every
 // column is printed, and every cell is whole.
 func (u *UI) Table(t *Table) {
-	s := Screen{Width: u.width, Wide: u.Whole(), Plain: u.plain, Color: u.color}
+	s := Screen{
+		Width: u.width,
+		Wide:  u.Whole(),
+		Plain: u.plain,
+		Color: u.color,
+	}
 	for _, l := range t.Lines(s) {
 		u.Out("%s", Styled(l))
 	}
@@ -91,10 +98,14 @@ func (t *Table) Lines(s Screen) []string {
 		s.Width = 0
 	}
 	if t.Form == Facts {
-		if s.Width > 0 && s.Width-g.cols[0].width-2 < max(minValue, s.Width/3) {
+		if s.Width > 0 &&
+			s.Width-g.cols[0].width-2 < max(minValue, s.Width/3) {
 			return g.records(s)
 		}
-		g.cols[1].width = max(0, s.Width-g.cols[0].width-2)
+		g.cols[1].width = max(
+			0,
+			s.Width-g.cols[0].width-2,
+		)
 		return g.lines(s)
 	}
 	if !g.fit(s.Width) {
@@ -154,8 +165,10 @@ func newCell(a any) cell {
 		return cell{text: hidden.Visible(strings.ReplaceAll(s, "\n", " "))}
 	}
 	text := string(styled)
-	if end := strings.IndexByte(text, 'm') + 1; strings.HasPrefix(text, "\x1b[") {
-		if inner, ok := strings.CutSuffix(text[end:], styleEnd); ok && !strings.Contains(inner, "\x1b") {
+	end := strings.IndexByte(text, 'm') + 1
+	if strings.HasPrefix(text, "\x1b[") {
+		inner, ok := strings.CutSuffix(text[end:], styleEnd)
+		if ok && !strings.Contains(inner, "\x1b") {
 			return cell{text[:end], inner, styleEnd}
 		}
 	}
@@ -211,7 +224,10 @@ func joined(cells []cell, cols []column) string {
 	for i, c := range cells {
 		b.WriteString(c.before + c.text + c.after)
 		if i < len(cells)-1 {
-			b.WriteString(strings.Repeat(" ", max(0, cols[i].width-inline.Width(c.text))+2))
+			b.WriteString(strings.Repeat(
+				" ",
+				max(0, cols[i].width-inline.Width(c.text))+2,
+			))
 		}
 	}
 	return strings.TrimRight(b.String(), " ")

@@ -54,7 +54,9 @@ func (g *Gap) Next() string {
 
 // plain returns a name without the marks of a command: the texts show commands between
 // backticks, and a repository chooses the names of owners and workflows.
-func plain(name string) string { return strings.ReplaceAll(name, "`", "'") }
+func plain(name string) string {
+	return strings.ReplaceAll(name, "`", "'")
+}
 
 func owned(owner string) string {
 	if owner == "" {
@@ -106,7 +108,8 @@ func (p Params) judge(where string, roots []sign.Fingerprint) *Gap {
 		Floor:      p.Trust.Floor,
 		Now:        p.Trust.Now,
 	})
-	if k, known := store.Key(p.Key); known && k.Tier != "" && k.State.Usable() {
+	k, known := store.Key(p.Key)
+	if known && k.Tier != "" && k.State.Usable() {
 		return nil
 	}
 	gap := &Gap{
@@ -118,7 +121,8 @@ func (p Params) judge(where string, roots []sign.Fingerprint) *Gap {
 	}
 	for _, root := range roots {
 		for _, d := range store.Documents(root) {
-			if slices.Contains(d.Scope.May, "endorse") && !slices.Contains(gap.Endorsers, d.Owner) {
+			if slices.Contains(d.Scope.May, "endorse") &&
+				!slices.Contains(gap.Endorsers, d.Owner) {
 				gap.Endorsers = append(gap.Endorsers, d.Owner)
 			}
 		}
@@ -135,7 +139,8 @@ func (p Params) directory() *Gap {
 	others := false
 	for _, e := range entries(filepath.Dir(filepath.Dir(p.Trust.ProjectDir)), ".ai/trust") {
 		switch name := e.Name(); {
-		case strings.HasPrefix(name, "key-"+p.Key.String()), strings.HasPrefix(name, "endorse-"+p.Key.String()):
+		case strings.HasPrefix(name, "key-"+p.Key.String()),
+			strings.HasPrefix(name, "endorse-"+p.Key.String()):
 			return nil
 		case strings.HasPrefix(name, "key-"), strings.HasPrefix(name, "endorse-"):
 			others = true
@@ -168,7 +173,8 @@ func rootSetting() *regexp.Regexp {
 func workflows(top string) (list []workflow) {
 	paths := []string{".gitlab-ci.yml", ".gitlab/rye.yml"}
 	for _, e := range entries(top, ".github/workflows") {
-		if ext := filepath.Ext(e.Name()); ext == ".yml" || ext == ".yaml" {
+		ext := filepath.Ext(e.Name())
+		if ext == ".yml" || ext == ".yaml" {
 			paths = append(paths, ".github/workflows/"+e.Name())
 		}
 	}
@@ -206,7 +212,8 @@ func entries(top, rel string) []fs.DirEntry {
 
 func fingerprints(list string) (roots []sign.Fingerprint) {
 	for word := range strings.SplitSeq(list, ",") {
-		if fp, err := sign.ParseFingerprint(strings.TrimSpace(word)); err == nil {
+		fp, err := sign.ParseFingerprint(strings.TrimSpace(word))
+		if err == nil {
 			roots = append(roots, fp)
 		}
 	}

@@ -50,7 +50,8 @@ func New(top string) (*Index, error) {
 		return nil, err
 	}
 	x.dir = dir
-	if err := copyFile(filepath.Join(x.gitDir, "index"), filepath.Join(dir, "index")); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	err = copyFile(filepath.Join(x.gitDir, "index"), filepath.Join(dir, "index"))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
 	return x, nil
@@ -71,7 +72,9 @@ func copyFile(from, to string) error {
 }
 
 // Dir is the directory that the program must be able to write.
-func (x *Index) Dir() string { return x.dir }
+func (x *Index) Dir() string {
+	return x.dir
+}
 
 // Environ has git use the index.
 func (x *Index) Environ() []string {
@@ -107,11 +110,13 @@ func (x *Index) commit() string {
 	if !strings.HasPrefix(ref, "refs/") || strings.Contains(ref, "..") {
 		return ""
 	}
-	if text := oid(read(filepath.Join(x.common, filepath.FromSlash(ref)), maxRef)); text != "" {
+	text = oid(read(filepath.Join(x.common, filepath.FromSlash(ref)), maxRef))
+	if text != "" {
 		return text
 	}
 	for line := range strings.Lines(read(filepath.Join(x.common, "packed-refs"), maxRefs)) {
-		if id, name, ok := strings.Cut(strings.TrimSpace(line), " "); ok && name == ref {
+		id, name, ok := strings.Cut(strings.TrimSpace(line), " ")
+		if ok && name == ref {
 			return oid(id)
 		}
 	}
@@ -120,7 +125,8 @@ func (x *Index) commit() string {
 
 // oid returns the name of an object, or "".
 func oid(s string) string {
-	if (len(s) == 40 || len(s) == 64) && strings.Trim(s, "0123456789abcdef") == "" {
+	if (len(s) == 40 || len(s) == 64) &&
+		strings.Trim(s, "0123456789abcdef") == "" {
 		return s
 	}
 	return ""

@@ -37,7 +37,9 @@ func Short(s string, n int) string {
 type Measure func(rune) int
 
 // Bytes measures characters in UTF-8.
-func Bytes(r rune) int { return max(utf8.RuneLen(r), 1) }
+func Bytes(r rune) int {
+	return max(utf8.RuneLen(r), 1)
+}
 
 // Quoted measures characters in a text of JSON, as package jsonx writes it, in
 // characters.

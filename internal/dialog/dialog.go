@@ -68,7 +68,8 @@ type Elsewhere interface {
 func (q *Question) choice(text string) *Choice {
 	for i := range q.Choices {
 		c := &q.Choices[i]
-		if strings.EqualFold(text, string(c.Key)) || slices.ContainsFunc(c.Words, func(w string) bool { return strings.EqualFold(w, text) }) {
+		if strings.EqualFold(text, string(c.Key)) ||
+			slices.ContainsFunc(c.Words, func(w string) bool { return strings.EqualFold(w, text) }) {
 			return c
 		}
 	}
@@ -98,7 +99,11 @@ func lines(text string) []string {
 
 // Words asks in lines: ask prints a prompt and returns the line that was typed after it. A line
 // that is not an answer asks again.
-func Words(ctx context.Context, ask func(prompt string) (string, error), q *Question) (Answer, error) {
+func Words(
+	ctx context.Context,
+	ask func(prompt string) (string, error),
+	q *Question,
+) (Answer, error) {
 	var b strings.Builder
 	b.WriteString("Question: " + q.head() + "\n")
 	for _, l := range lines(q.Text) {
@@ -146,12 +151,18 @@ func Words(ctx context.Context, ask func(prompt string) (string, error), q *Ques
 }
 
 // confirmed asks the second question of a choice.
-func confirmed(ask func(string) (string, error), q *Question, c *Choice, line string) (bool, error) {
+func confirmed(
+	ask func(string) (string, error),
+	q *Question,
+	c *Choice,
+	line string,
+) (bool, error) {
 	word := "y"
 	if q.Word != "" {
 		word = q.Word
 	}
-	if c.Confirm == "" && (q.Word == "" || !c.Permits || strings.EqualFold(line, q.Word)) {
+	if c.Confirm == "" &&
+		(q.Word == "" || !c.Permits || strings.EqualFold(line, q.Word)) {
 		return true, nil
 	}
 	prompt := "Type " + word + " to permit it, anything else goes back.\nAnswer: "
@@ -159,7 +170,8 @@ func confirmed(ask func(string) (string, error), q *Question, c *Choice, line st
 		prompt = hidden.Visible(c.Confirm) + "\n" + prompt
 	}
 	second, err := ask(prompt)
-	return err == nil && (strings.EqualFold(second, word) || q.Word == "" && strings.EqualFold(second, "yes")), err
+	return err == nil &&
+		(strings.EqualFold(second, word) || q.Word == "" && strings.EqualFold(second, "yes")), err
 }
 
 // offer states what can be typed.

@@ -54,7 +54,10 @@ func (s *Screen) Ask(ctx context.Context, q *Question) (Answer, error) {
 	case err == nil:
 		fmt.Fprint(s.Out, erase+s.fit(s.chosen(a))+"\n")
 	case errors.As(context.Cause(ctx), &other):
-		fmt.Fprint(s.Out, erase+s.fit(hidden.Visible(other.Error()))+"\n")
+		fmt.Fprint(
+			s.Out,
+			erase+s.fit(hidden.Visible(other.Error()))+"\n",
+		)
 	case errors.Is(err, termkeys.ErrClosed):
 		fmt.Fprint(s.Out, erase+"left open\n")
 		err = ErrLeft
@@ -80,7 +83,8 @@ func (s *Screen) Print(write func()) {
 // chosen describes an answer.
 func (s *Screen) chosen(a Answer) string {
 	for i := range s.q.Choices {
-		if c := &s.q.Choices[i]; c.Key == a.Key {
+		c := &s.q.Choices[i]
+		if c.Key == a.Key {
 			text := hidden.Visible(c.Label)
 			if a.Text != "" {
 				text += ": " + hidden.Visible(a.Text)
@@ -94,7 +98,8 @@ func (s *Screen) chosen(a Answer) string {
 // draw prints the question. A text that does not fit on the screen is cut: d prints all of it.
 func (s *Screen) draw() {
 	columns, rows := s.size()
-	text, cut := fold(lines(s.q.Text), columns-3), 0
+	text := fold(lines(s.q.Text), columns-3)
+	cut := 0
 	if most := max(rows-6, 3); len(text) > most {
 		text, cut = text[:most-1], len(text)-most+1
 	}
@@ -148,7 +153,11 @@ func (s *Screen) offers(columns int) {
 // count draws the last line. The caller has the lock.
 func (s *Screen) count() {
 	open := time.Since(s.began).Round(time.Second)
-	line := fmt.Sprintf("waiting %d:%02d", int(open.Minutes()), int(open.Seconds())%60)
+	line := fmt.Sprintf(
+		"waiting %d:%02d",
+		int(open.Minutes()),
+		int(open.Seconds())%60,
+	)
 	keys, _, _ := strings.Cut(s.foot, "      waiting ")
 	if keys != "" && !strings.HasPrefix(keys, "waiting ") {
 		line = keys + "      " + line
@@ -216,7 +225,8 @@ func (s *Screen) wait(ctx context.Context) error {
 	guard, cancel := context.WithTimeout(ctx, s.Guard)
 	defer cancel()
 	for guard.Err() == nil {
-		if _, err := s.In.Read(guard); err != nil && guard.Err() == nil {
+		_, err := s.In.Read(guard)
+		if err != nil && guard.Err() == nil {
 			return err
 		}
 	}
@@ -277,7 +287,13 @@ func (s *Screen) take(ctx context.Context, c *Choice) (a Answer, ok bool, err er
 // details prints the details, a screen at a time.
 func (s *Screen) details(ctx context.Context) error {
 	columns, rows := s.size()
-	text := fold(append(lines(s.q.Text), lines(strings.Join(s.q.Details, "\n"))...), columns-1)
+	text := fold(
+		append(
+			lines(s.q.Text),
+			lines(strings.Join(s.q.Details, "\n"))...,
+		),
+		columns-1,
+	)
 	for page := max(rows-2, 3); len(text) > page; text = text[page:] {
 		s.page(text[:page], fmt.Sprintf("-- %d more lines: Space shows them, q ends --", len(text)-page))
 		for {
@@ -333,7 +349,10 @@ func (s *Screen) key(ctx context.Context) (termkeys.Key, error) {
 }
 
 // edit reads a line. ok is false after Esc.
-func (s *Screen) edit(ctx context.Context, prompt, text string) (line string, ok bool, err error) {
+func (s *Screen) edit(
+	ctx context.Context,
+	prompt, text string,
+) (line string, ok bool, err error) {
 	for {
 		s.editor(prompt, text)
 		keys, err := s.In.Read(ctx)
@@ -406,7 +425,8 @@ func fold(text []string, width int) (out []string) {
 				out = append(out, l)
 				break
 			}
-			if blank := strings.LastIndexByte(l[:n+1], ' '); blank > n/2 {
+			blank := strings.LastIndexByte(l[:n+1], ' ')
+			if blank > n/2 {
 				n = blank
 			}
 			out = append(out, l[:n])

@@ -79,7 +79,13 @@ func findings(err error) []diag.Finding {
 	if fs := diag.FindingsOf(err); diag.Failed(fs) {
 		return fs
 	}
-	f := diag.Errorf(cmp.Or(diag.CodeOf(err), diag.ValidationFailed), 0, 0, "%s", err)
+	f := diag.Errorf(
+		cmp.Or(diag.CodeOf(err), diag.ValidationFailed),
+		0,
+		0,
+		"%s",
+		err,
+	)
 	var typed *diag.Error
 	if errors.As(err, &typed) {
 		f.Reason = typed.Reason

@@ -22,8 +22,15 @@ type Rules struct {
 // Lint returns the faults of a tool by which each run of it would fail: the code that
 // runs it reads it, as it does in a run. Unlike Check it requires no signature, and no
 // item but those that a graph calls, so rye sign, rye verify and the commit hook use it.
-func Lint(ctx context.Context, r *resolve.Resolver, it *resolve.Item, rules Rules) []diag.Finding {
-	if it.Ref.Kind != item.Tool || it.Support() || diag.Failed(it.Findings) {
+func Lint(
+	ctx context.Context,
+	r *resolve.Resolver,
+	it *resolve.Item,
+	rules Rules,
+) []diag.Finding {
+	if it.Ref.Kind != item.Tool ||
+		it.Support() ||
+		diag.Failed(it.Findings) {
 		return nil
 	}
 	doc := &tree.Doc{Root: it.Meta.Fields, Pos: it.Meta.Pos}
@@ -31,7 +38,8 @@ func Lint(ctx context.Context, r *resolve.Resolver, it *resolve.Item, rules Rule
 	case GraphType:
 		return lintGraph(ctx, it, doc, rules)
 	case exec.ProviderType:
-		if _, out := provider.Parse(it.Ref.ID, doc); diag.Failed(out) {
+		_, out := provider.Parse(it.Ref.ID, doc)
+		if diag.Failed(out) {
 			return out
 		}
 	case mcpclient.ServerType:
@@ -48,7 +56,12 @@ const GraphType = "graph"
 
 // lintGraph returns the errors of rye graph validate. Its warnings are advice about a
 // graph that runs.
-func lintGraph(ctx context.Context, it *resolve.Item, doc *tree.Doc, rules Rules) []diag.Finding {
+func lintGraph(
+	ctx context.Context,
+	it *resolve.Item,
+	doc *tree.Doc,
+	rules Rules,
+) []diag.Finding {
 	if rules.Graphs == nil {
 		_, out := graph.Parse(it.Ref, it.Path(), doc)
 		return errorsOf(out)

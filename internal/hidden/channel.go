@@ -197,7 +197,8 @@ func (s *scanner) weighMark(off int, r, before rune) {
 	case c.marks == maxStacked+1:
 		s.suspect(off, true, "more than %d combining marks on one character encode a text", maxStacked)
 	}
-	if r >= 0x300 && r <= 0x36F && r != 0x338 && before < 0x80 && !asciiWord(before) || before >= '0' && before <= '9' && unicode.Is(unicode.Mn, r) {
+	if r >= 0x300 && r <= 0x36F && r != 0x338 && before < 0x80 && !asciiWord(before) ||
+		before >= '0' && before <= '9' && unicode.Is(unicode.Mn, r) {
 		if c.bare++; c.bare == maxBare {
 			s.suspect(off, false, "%d combining marks on spaces, digits or punctuation can encode a text", c.bare)
 		}
@@ -208,7 +209,14 @@ func (s *scanner) weighMark(off int, r, before rune) {
 // last.
 func (s *scanner) suspect(off int, critical bool, format string, args ...any) {
 	line := 1 + bytes.Count(s.b[:off], []byte{'\n'})
-	f := diag.Warnf(diag.HiddenChars, line, off-bytes.LastIndexByte(s.b[:off], '\n'), strings.ReplaceAll(format, "%q", "%+q"), args...).WithReason("invisible")
+	f := diag.Warnf(
+		diag.HiddenChars,
+		line,
+		off-bytes.LastIndexByte(s.b[:off], '\n'),
+		strings.ReplaceAll(format, "%q", "%+q"),
+		args...,
+	).
+		WithReason("invisible")
 	if critical {
 		f.Severity = diag.SeverityError
 	}

@@ -73,7 +73,9 @@ func (c class) reason() string {
 
 // critical reports whether the class is an error. A selector is an error only in
 // a run, which selector decides.
-func (c class) critical() bool { return c >= classInvalid && c <= classFormat && c != classSelector }
+func (c class) critical() bool {
+	return c >= classInvalid && c <= classFormat && c != classSelector
+}
 
 // invisible reports whether characters of the class leave no trace on a screen.
 func (c class) invisible() bool {
@@ -117,7 +119,10 @@ func classLow(r rune) class {
 
 func classPunct(r rune) class {
 	switch {
-	case r == 0x200E, r == 0x200F, r >= 0x202A && r <= 0x202E, r >= 0x2066 && r <= 0x2069:
+	case r == 0x200E,
+		r == 0x200F,
+		r >= 0x202A && r <= 0x202E,
+		r >= 0x2066 && r <= 0x2069:
 		return classBidi
 	case r >= 0x200B && r <= 0x200D, r >= 0x2060 && r <= 0x2064:
 		return classZeroWidth
@@ -170,7 +175,9 @@ func classHigh(r rune) class {
 
 // supplement reports whether r is a selector of the supplementary block, which can
 // encode whole bytes and is an error even alone.
-func supplement(r rune) bool { return r >= 0xE0100 && r <= 0xE01EF }
+func supplement(r rune) bool {
+	return r >= 0xE0100 && r <= 0xE01EF
+}
 
 // emoji reports whether r may begin an emoji. The standard library has no emoji
 // table; these blocks contain all of them, and other visible symbols.
@@ -187,7 +194,9 @@ func emoji(r rune) bool {
 }
 
 // skinTone reports whether r changes the colour of the emoji before it.
-func skinTone(r rune) bool { return r >= 0x1F3FB && r <= 0x1F3FF }
+func skinTone(r rune) bool {
+	return r >= 0x1F3FB && r <= 0x1F3FF
+}
 
 // joining reports whether r belongs to a script that uses joiners.
 func joining(r rune) bool {

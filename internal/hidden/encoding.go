@@ -21,7 +21,13 @@ func Encoding(b []byte) []diag.Finding {
 	}
 	if i := invalid(b); i >= 0 {
 		at := Position(b, i)
-		out = append(out, diag.Errorf(diag.Encoding, at.Line, at.Column, "the text is not UTF-8: byte 0x%02X", b[i]))
+		out = append(out, diag.Errorf(
+			diag.Encoding,
+			at.Line,
+			at.Column,
+			"the text is not UTF-8: byte 0x%02X",
+			b[i],
+		))
 	}
 	return out
 }
@@ -30,9 +36,11 @@ func mark(b []byte) string {
 	switch {
 	case bytes.HasPrefix(b, []byte{0xEF, 0xBB, 0xBF}):
 		return "UTF-8"
-	case bytes.HasPrefix(b, []byte{0xFF, 0xFE, 0, 0}), bytes.HasPrefix(b, []byte{0, 0, 0xFE, 0xFF}):
+	case bytes.HasPrefix(b, []byte{0xFF, 0xFE, 0, 0}),
+		bytes.HasPrefix(b, []byte{0, 0, 0xFE, 0xFF}):
 		return "UTF-32"
-	case bytes.HasPrefix(b, []byte{0xFF, 0xFE}), bytes.HasPrefix(b, []byte{0xFE, 0xFF}):
+	case bytes.HasPrefix(b, []byte{0xFF, 0xFE}),
+		bytes.HasPrefix(b, []byte{0xFE, 0xFF}):
 		return "UTF-16"
 	}
 	return ""

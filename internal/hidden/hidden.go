@@ -42,12 +42,16 @@ type run struct {
 // Characters that are ordinary by themselves are reported from a number on that can
 // encode a text: forms of emoji, widths of spaces, combining marks.
 // Joiners between emoji and in scripts that use them are ordinary characters.
-func Scan(b []byte) []diag.Finding { return scan(b, false) }
+func Scan(b []byte) []diag.Finding {
+	return scan(b, false)
+}
 
 // ScanCode is Scan for a program. There every invisible character next to a letter,
 // digit or underscore is critical, because languages accept some of them in names,
 // and so is every blank letter.
-func ScanCode(b []byte) []diag.Finding { return scan(b, true) }
+func ScanCode(b []byte) []diag.Finding {
+	return scan(b, true)
+}
 
 func scan(b []byte, code bool) []diag.Finding {
 	i := plain(b, 0)
@@ -78,7 +82,10 @@ type scanner struct {
 
 // add adds one hidden character to the current run or starts a new one.
 func (s *scanner) add(off, size int, r rune, c class, critical bool) {
-	if s.run.count == 0 || s.run.class != c || s.run.critical != critical || s.run.end != off {
+	if s.run.count == 0 ||
+		s.run.class != c ||
+		s.run.critical != critical ||
+		s.run.end != off {
 		s.flush()
 		s.countLines(off)
 		s.run = run{
@@ -105,7 +112,8 @@ func (s *scanner) add(off, size int, r rune, c class, critical bool) {
 // countLines counts the lines up to off.
 func (s *scanner) countLines(off int) {
 	part := s.b[s.counted:off]
-	if n := bytes.Count(part, []byte{'\n'}); n > 0 {
+	n := bytes.Count(part, []byte{'\n'})
+	if n > 0 {
 		s.line += n
 		s.lineStart = s.counted + bytes.LastIndexByte(part, '\n') + 1
 	}
@@ -123,7 +131,14 @@ func (s *scanner) flush() {
 		s.moreError = s.moreError || r.critical || r.refused
 		return
 	}
-	f := diag.Warnf(diag.HiddenChars, r.line, r.start-r.lineStart+1, "%s", r.message()).WithReason(r.class.reason())
+	f := diag.Warnf(
+		diag.HiddenChars,
+		r.line,
+		r.start-r.lineStart+1,
+		"%s",
+		r.message(),
+	).
+		WithReason(r.class.reason())
 	if r.critical || r.refused {
 		f.Severity = diag.SeverityError
 	}
@@ -181,7 +196,9 @@ func (s *scanner) done() []diag.Finding {
 	}
 	if len(s.suspects) > 0 {
 		s.out = append(s.out, s.suspects...)
-		slices.SortStableFunc(s.out, func(a, b diag.Finding) int { return cmp.Or(a.Line-b.Line, a.Column-b.Column) })
+		slices.SortStableFunc(s.out, func(a, b diag.Finding) int {
+			return cmp.Or(a.Line-b.Line, a.Column-b.Column)
+		})
 	}
 	return s.out
 }

@@ -33,7 +33,12 @@ func escapeJSON(b []byte) []byte {
 		out.Write(b[done:off])
 		done = off + size
 		if r >= 0x10000 {
-			fmt.Fprintf(out, `\u%04x\u%04x`, 0xD800+(r-0x10000)>>10, 0xDC00+(r-0x10000)&0x3FF)
+			fmt.Fprintf(
+				out,
+				`\u%04x\u%04x`,
+				0xD800+(r-0x10000)>>10,
+				0xDC00+(r-0x10000)&0x3FF,
+			)
 		} else {
 			fmt.Fprintf(out, `\u%04x`, r)
 		}

@@ -26,7 +26,13 @@ func Blobs(f Blob, has func(path string) bool) []diag.Finding {
 	if len(fs) == 0 && f.text() {
 		fs = append(scan(f.Bytes, f.code()), Layout(f.Bytes)...)
 		if len(f.Bytes) > MaxText {
-			fs = append(fs, diag.Warnf(diag.HiddenChars, 0, 0, "a text of %d bytes: reviewers rarely read it to its end", len(f.Bytes)))
+			fs = append(fs, diag.Warnf(
+				diag.HiddenChars,
+				0,
+				0,
+				"a text of %d bytes: reviewers rarely read it to its end",
+				len(f.Bytes),
+			))
 		}
 	}
 	return diag.WithPath(fs, f.Path)
@@ -35,16 +41,20 @@ func Blobs(f Blob, has func(path string) bool) []diag.Finding {
 // text reports whether people or interpreters read the file as text. Code is text
 // even if it is not valid UTF-8.
 func (f Blob) text() bool {
-	return f.runsAsText() || utf8.Valid(f.Bytes) && bytes.IndexByte(f.Bytes, 0) < 0
+	return f.runsAsText() ||
+		utf8.Valid(f.Bytes) && bytes.IndexByte(f.Bytes, 0) < 0
 }
 
 func (f Blob) runsAsText() bool {
-	return f.Executable || slices.Contains(scripts(), strings.ToLower(path.Ext(f.Path))) || bytes.HasPrefix(f.Bytes, []byte("#!"))
+	return f.Executable ||
+		slices.Contains(scripts(), strings.ToLower(path.Ext(f.Path))) ||
+		bytes.HasPrefix(f.Bytes, []byte("#!"))
 }
 
 // code reports whether an interpreter or a compiler reads the file.
 func (f Blob) code() bool {
-	return f.runsAsText() || slices.Contains(compiled(), strings.ToLower(path.Ext(f.Path)))
+	return f.runsAsText() ||
+		slices.Contains(compiled(), strings.ToLower(path.Ext(f.Path)))
 }
 
 // compiled are the extensions of sources that compilers read.
@@ -76,7 +86,8 @@ func (f Blob) packed(has func(string) bool) []diag.Finding {
 }
 
 func refuse(why string) []diag.Finding {
-	return []diag.Finding{diag.Errorf(diag.HiddenChars, 0, 0, "%s", why).WithReason("packed")}
+	return []diag.Finding{diag.Errorf(diag.HiddenChars, 0, 0, "%s", why).
+		WithReason("packed")}
 }
 
 func warn(why string) []diag.Finding {
@@ -121,7 +132,10 @@ func (f Blob) bytecode(ext string, has func(string) bool) []diag.Finding {
 // pythonBytecode reports whether python runs b as bytecode under any file name: a
 // magic number that ends in CR LF, then four bytes of flags.
 func pythonBytecode(b []byte) bool {
-	return len(b) >= 16 && b[2] == '\r' && b[3] == '\n' && binary.LittleEndian.Uint32(b[4:]) < 4
+	return len(b) >= 16 &&
+		b[2] == '\r' &&
+		b[3] == '\n' &&
+		binary.LittleEndian.Uint32(b[4:]) < 4
 }
 
 // runs reports whether an interpreter runs the file. That includes a file below
@@ -133,7 +147,9 @@ func (f Blob) runs(ext string) bool {
 
 // runnable are the extensions of archives that interpreters run, packs those of
 // other archives.
-func runnable() []string { return []string{".jar", ".pyz", ".whl", ".egg", ".phar"} }
+func runnable() []string {
+	return []string{".jar", ".pyz", ".whl", ".egg", ".phar"}
+}
 
 func packs() []string {
 	return []string{".zip", ".tar", ".tgz", ".gz", ".bz2", ".xz", ".7z", ".rar", ".zst", ".cab", ".lzma", ".docx", ".xlsx", ".pptx", ".odt", ".ods", ".epub"}
@@ -147,7 +163,9 @@ func archive(b []byte, ext string) bool {
 			return true
 		}
 	}
-	if len(b) > 262 && string(b[257:262]) == "ustar" || len(b) > 10 && string(b[:3]) == "BZh" && string(b[4:10]) == "1AY&SY" || zipEnd(b) {
+	if len(b) > 262 && string(b[257:262]) == "ustar" ||
+		len(b) > 10 && string(b[:3]) == "BZh" && string(b[4:10]) == "1AY&SY" ||
+		zipEnd(b) {
 		return true
 	}
 	return slices.Contains(append(runnable(), packs()...), ext)
@@ -158,7 +176,9 @@ func archive(b []byte, ext string) bool {
 // for an interpreter.
 func zipEnd(b []byte) bool {
 	i := bytes.LastIndex(b, []byte("PK\x05\x06"))
-	return i >= 0 && len(b)-i >= 22 && int(binary.LittleEndian.Uint16(b[i+20:])) == len(b)-i-22
+	return i >= 0 &&
+		len(b)-i >= 22 &&
+		int(binary.LittleEndian.Uint16(b[i+20:])) == len(b)-i-22
 }
 
 // native reports whether b is a program for Linux, macOS, Windows or WebAssembly.

@@ -18,7 +18,8 @@ func plain(b []byte, i int) int {
 		}
 	}
 	for ; i < len(b); i++ {
-		if c := b[i]; c >= 0x7f || c < 0x20 && c != '\n' && c != '\t' {
+		c := b[i]
+		if c >= 0x7f || c < 0x20 && c != '\n' && c != '\t' {
 			return i
 		}
 	}

@@ -19,7 +19,8 @@ func MixedScript(word string) bool {
 		case unicode.Is(unicode.Latin, r):
 			latin = true
 		case plainlyGreek(r):
-		case unicode.In(r, unicode.Cyrillic, unicode.Greek, unicode.Armenian, unicode.Cherokee), r >= 0x1D400 && r <= 0x1D7FF:
+		case unicode.In(r, unicode.Cyrillic, unicode.Greek, unicode.Armenian, unicode.Cherokee),
+			r >= 0x1D400 && r <= 0x1D7FF:
 			other = true
 		}
 	}
@@ -44,7 +45,10 @@ func MixedWords(b []byte) []diag.Finding {
 	start := -1
 	ascii := true
 	end := func(i int) {
-		if start >= 0 && !ascii && len(out) < MaxFindings && MixedScript(string(b[start:i])) {
+		if start >= 0 &&
+			!ascii &&
+			len(out) < MaxFindings &&
+			MixedScript(string(b[start:i])) {
 			out = append(out, diag.Warnf(diag.HiddenChars, line, start-lineStart+1,
 				"the word %q mixes letters of different alphabets", b[start:i]))
 		}

@@ -36,7 +36,9 @@ func Visible(s string) string {
 	})
 	text(len(s))
 	v := bom(out.String())
-	if done > 0 && plain([]byte(v), 0) < len(v) && len(Scan([]byte(v))) > 0 {
+	if done > 0 &&
+		plain([]byte(v), 0) < len(v) &&
+		len(Scan([]byte(v))) > 0 {
 		return Visible(v) // the escaped character was between a joiner and its emoji
 	}
 	return v

@@ -43,7 +43,9 @@ func (s *scanner) walk(i int, found func(off, size int, r rune, c class, critica
 		} else {
 			selectors = 0
 		}
-		if c == classSelector && (prev < 0x80 && rune1(b[i+n:]) != keycap || !emoji(prev)) && !variants(prev, r) {
+		if c == classSelector &&
+			(prev < 0x80 && rune1(b[i+n:]) != keycap || !emoji(prev)) &&
+			!variants(prev, r) {
 			s.weighLoose(i)
 		}
 		s.weigh(i, n, r, before)
@@ -64,7 +66,11 @@ func (s *scanner) walk(i int, found func(off, size int, r rune, c class, critica
 }
 
 // inContext returns the class of a character with regard to the adjacent ones.
-func (s *scanner) inContext(c class, r, prev, before rune, i, n, selectors int) (class, bool) {
+func (s *scanner) inContext(
+	c class,
+	r, prev, before rune,
+	i, n, selectors int,
+) (class, bool) {
 	rest := s.b[i+n:]
 	switch {
 	case c == classNone:
@@ -94,7 +100,8 @@ func (s *scanner) selector(r, prev rune, selectors int, rest []byte) (class, boo
 	case supplement(r), selectors > 1, classOf(next) == classSelector:
 		return classSelector, true
 	case s.code && prev < 0x80 && next != keycap: // 1 followed by a selector is a part of a name
-	case (r == 0xFE0F || r == 0xFE0E) && emoji(prev), r < 0x2000 && joining(prev):
+	case (r == 0xFE0F || r == 0xFE0E) && emoji(prev),
+		r < 0x2000 && joining(prev):
 		return classNone, false
 	}
 	return classSelector, false

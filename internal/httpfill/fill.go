@@ -55,7 +55,11 @@ func (f *Filler) expand(where, s string, escape func(string) string) (string, er
 			f.texts[name] = Text(v)
 		}
 	}
-	out, err := tmpl.Expand(s, escaped(f.Env, escape), escaped(f.texts, escape))
+	out, err := tmpl.Expand(
+		s,
+		escaped(f.Env, escape),
+		escaped(f.texts, escape),
+	)
 	if err != nil {
 		return "", diag.New(diag.ConfigError, "filling in %s of %s: %w", where, f.For, err)
 	}
@@ -145,7 +149,10 @@ func (f *Filler) Headers(in map[string]any, out http.Header) error {
 			continue
 		}
 		text := Text(v)
-		if strings.ContainsFunc(text, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }) {
+		if strings.ContainsFunc(text, func(r rune) bool {
+			return r < ' ' && r != '\t' ||
+				r == 0x7f
+		}) {
 			return diag.New(diag.ValidationFailed, "filling in headers.%s of %s: the value contains a line break or another control character", name, f.For)
 		}
 		out.Set(name, text)

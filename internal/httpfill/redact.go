@@ -43,7 +43,10 @@ func (r *Redactor) Add(secret string) {
 		r.words[s] = true
 	}
 	r.order = slices.SortedFunc(maps.Keys(r.words), func(a, b string) int {
-		return cmp.Or(cmp.Compare(len(b), len(a)), cmp.Compare(a, b))
+		return cmp.Or(
+			cmp.Compare(len(b), len(a)),
+			cmp.Compare(a, b),
+		)
 	})
 }
 
@@ -67,7 +70,9 @@ func (r *Redactor) Bytes(b []byte) []byte {
 // its details. The wrapped error is dropped, since its text could contain them.
 func (r *Redactor) Err(err error) error {
 	var e *diag.Error
-	if err == nil || !errors.As(err, &e) || len(r.order) == 0 {
+	if err == nil ||
+		!errors.As(err, &e) ||
+		len(r.order) == 0 {
 		return err
 	}
 	out := *e

@@ -30,11 +30,13 @@ func Match(text, id string) bool {
 		return true
 	}
 	have := elements(id)
-	if len(have) < len(p.elements) || !slices.Equal(have[:len(p.elements)], p.elements) {
+	if len(have) < len(p.elements) ||
+		!slices.Equal(have[:len(p.elements)], p.elements) {
 		return false
 	}
 	rest := have[len(p.elements):]
-	return (len(rest) > 0 || !p.below) && (!p.folders || strings.HasPrefix(rest[0], "//"))
+	return (len(rest) > 0 || !p.below) &&
+		(!p.folders || strings.HasPrefix(rest[0], "//"))
 }
 
 // MatchRepository is Match for every address of a repository: it also compares the
@@ -61,7 +63,8 @@ func address(id string) string {
 	switch i := strings.IndexAny(id, ":/"); {
 	case isURL && scheme == "file":
 		head = "file://"
-	case isURL && rest == "", !isURL && i >= 0 && id[i] == ':' && !strings.Contains(id[:i], "@"):
+	case isURL && rest == "",
+		!isURL && i >= 0 && id[i] == ':' && !strings.Contains(id[:i], "@"):
 		return id // a scheme alone; registry:, file:
 	case isURL:
 		authority, path, found := strings.Cut(rest, "/")
@@ -103,7 +106,9 @@ func bare(repo string) string {
 }
 
 func major(s string) bool {
-	return len(s) > 1 && s[0] == 'v' && strings.Trim(s[1:], "0123456789") == ""
+	return len(s) > 1 &&
+		s[0] == 'v' &&
+		strings.Trim(s[1:], "0123456789") == ""
 }
 
 // Check returns an error if the form of a pattern is not valid.

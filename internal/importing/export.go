@@ -29,7 +29,12 @@ type Skill struct {
 // not exist. It writes nothing if one file of the skill is not verified.
 // The signature covers SKILL.md only. A bundle manifest covers the other files of the folder; a
 // file that nothing covers is refused.
-func ExportSkill(ctx context.Context, p *project.Project, ref item.Ref, to string) (*Skill, error) {
+func ExportSkill(
+	ctx context.Context,
+	p *project.Project,
+	ref item.Ref,
+	to string,
+) (*Skill, error) {
 	if ref.Kind != interop.KindSkill || !hasSkills(ctx, p) {
 		return nil, diag.New(diag.Usage, "exporting %s: it is not an item of the kind skill", ref).WithReason("export_kind")
 	}
@@ -44,9 +49,11 @@ func ExportSkill(ctx context.Context, p *project.Project, ref item.Ref, to strin
 	if _, err := os.Lstat(to); !errors.Is(err, fs.ErrNotExist) {
 		return nil, diag.New(diag.FileSystemError, "exporting %s: %s exists", ref, to).WithReason("export_exists")
 	}
-	base, out := atomicfile.Project(to), &Skill{Ref: ref.String()}
+	base := atomicfile.Project(to)
+	out := &Skill{Ref: ref.String()}
 	for _, f := range files {
-		if err := base.Create(f.Path, f.Bytes, filePerm(f.Executable)); err != nil {
+		err := base.Create(f.Path, f.Bytes, filePerm(f.Executable))
+		if err != nil {
 			return nil, diag.Doing("exporting "+ref.String(), err)
 		}
 		out.Files = append(out.Files, f.Path)
@@ -55,9 +62,18 @@ func ExportSkill(ctx context.Context, p *project.Project, ref item.Ref, to strin
 }
 
 // skillFiles returns the verified files of a skill, the bytes that were judged.
-func skillFiles(ctx context.Context, p *project.Project, it *resolve.Item) ([]interop.File, error) {
+func skillFiles(
+	ctx context.Context,
+	p *project.Project,
+	it *resolve.Item,
+) ([]interop.File, error) {
 	dir := path.Dir(it.Rel)
-	report, err := verify.Below(ctx, verify.Params{Resolver: p.Verifier(p.Spaces), Trust: p.Trust}, it.Root, dir)
+	report, err := verify.Below(
+		ctx,
+		verify.Params{Resolver: p.Verifier(p.Spaces), Trust: p.Trust},
+		it.Root,
+		dir,
+	)
 	if err != nil {
 		return nil, err
 	}

@@ -50,7 +50,12 @@ type Imported struct {
 // Others writes unsigned items into the project. A source that is damaged, or whose file
 // exists with other content, is a finding of the error; the others are written.
 func Others(ctx context.Context, p *project.Project, call OthersCall) ([]Imported, error) {
-	sources, links, err := importsource.Read(importsource.Call{Paths: call.Paths, Shown: call.Shown, Project: p.Spaces.ProjectDir, Format: call.Format})
+	sources, links, err := importsource.Read(importsource.Call{
+		Paths:   call.Paths,
+		Shown:   call.Shown,
+		Project: p.Spaces.ProjectDir,
+		Format:  call.Format,
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -62,7 +67,8 @@ func Others(ctx context.Context, p *project.Project, call OthersCall) ([]Importe
 		return nil, diag.New(diag.Usage, "importing: --to names one item, and there are %d sources", len(sources))
 	}
 	base := atomicfile.Project(p.Spaces.ProjectDir)
-	out, fresh := []Imported{}, [][]interop.File{}
+	out := []Imported{}
+	fresh := [][]interop.File{}
 	var failed []diag.Finding
 	for _, s := range sources {
 		one, files, err := convert(ctx, p, s, call)
@@ -79,11 +85,18 @@ func Others(ctx context.Context, p *project.Project, call OthersCall) ([]Importe
 			failed = append(failed, importFindings(s.Path, err)...)
 			continue
 		}
-		out, fresh = append(out, *one), append(fresh, files)
+		out = append(out, *one)
+		fresh = append(fresh, files)
 	}
 	for _, l := range links {
 		left := []interop.Note{{From: l.Path, Why: "a link to " + l.To + ", which is not followed"}}
-		out, fresh = append(out, Imported{Path: filepath.ToSlash(l.Path), Items: []string{}, Files: []string{}, Left: left}), append(fresh, nil)
+		out = append(out, Imported{
+			Path:  filepath.ToSlash(l.Path),
+			Items: []string{},
+			Files: []string{},
+			Left:  left,
+		})
+		fresh = append(fresh, nil)
 	}
 	refused, err := checkConverted(ctx, p, root, slices.Concat(fresh...))
 	if err != nil {
@@ -98,8 +111,12 @@ func Others(ctx context.Context, p *project.Project, call OthersCall) ([]Importe
 				continue
 			}
 			written[file.Path] = true
-			if err := base.Create(file.Path, file.Bytes, filePerm(file.Executable)); err != nil {
-				return nil, diag.Doing("writing "+root.Display(strings.TrimPrefix(file.Path, space.Dir+"/")), err)
+			err := base.Create(file.Path, file.Bytes, filePerm(file.Executable))
+			if err != nil {
+				return nil, diag.Doing(
+					"writing "+root.Display(strings.TrimPrefix(file.Path, space.Dir+"/")),
+					err,
+				)
 			}
 		}
 	}
@@ -139,7 +156,12 @@ func readServers(file string, b []byte) (*interop.ServerList, error) {
 }
 
 // convert converts one source. It returns the files that are not in the project yet.
-func convert(ctx context.Context, p *project.Project, s interop.Source, call OthersCall) (*Imported, []interop.File, error) {
+func convert(
+	ctx context.Context,
+	p *project.Project,
+	s interop.Source,
+	call OthersCall,
+) (*Imported, []interop.File, error) {
 	if s.Fault != nil {
 		return nil, nil, s.Fault
 	}
@@ -148,7 +170,8 @@ func convert(ctx context.Context, p *project.Project, s interop.Source, call Oth
 		f = interop.Detect(s)
 	}
 	if f == "" && !s.Dir {
-		if list, err := readServers(s.Name, s.Bytes()); err == nil && len(list.Names)+len(list.Disabled) > 0 {
+		list, err := readServers(s.Name, s.Bytes())
+		if err == nil && len(list.Names)+len(list.Disabled) > 0 {
 			f = interop.Servers // in a file with a name of the person
 		}
 	}
@@ -159,7 +182,15 @@ func convert(ctx context.Context, p *project.Project, s interop.Source, call Oth
 	if err != nil {
 		return nil, nil, err
 	}
-	one := &Imported{Path: s.Path, Format: f, Items: append([]string{}, r.Items...), Files: []string{}, Mapped: append([]interop.Note{}, r.Mapped...), Left: append([]interop.Note{}, r.Left...), Next: r.Next}
+	one := &Imported{
+		Path:   s.Path,
+		Format: f,
+		Items:  append([]string{}, r.Items...),
+		Files:  []string{},
+		Mapped: append([]interop.Note{}, r.Mapped...),
+		Left:   append([]interop.Note{}, r.Left...),
+		Next:   r.Next,
+	}
 	var fresh []interop.File
 	for _, file := range r.Files {
 		rel, isNew, err := checkImported(p, s, file)
@@ -182,17 +213,30 @@ func importFindings(path string, err error) []diag.Finding {
 		return fs
 	}
 	e := diag.Typed(err)
-	f := diag.Errorf(e.Code, 0, 0, "%s", strings.TrimPrefix(e.Message, "importing "+path+": "))
-	f.Path, f.Reason, f.Facts = path, e.Reason, e.Details
+	f := diag.Errorf(
+		e.Code,
+		0,
+		0,
+		"%s",
+		strings.TrimPrefix(e.Message, "importing "+path+": "),
+	)
+	f.Path = path
+	f.Reason = e.Reason
+	f.Facts = e.Details
 	return []diag.Finding{f}
 }
 
 // withoutRefused leaves out the sources with a file that a finding is about.
-func withoutRefused(sources []Imported, files [][]interop.File, refused []diag.Finding) (out []Imported, fresh [][]interop.File) {
+func withoutRefused(
+	sources []Imported,
+	files [][]interop.File,
+	refused []diag.Finding,
+) (out []Imported, fresh [][]interop.File) {
 	out = []Imported{}
 	for i, one := range sources {
 		if !slices.ContainsFunc(refused, func(f diag.Finding) bool { return slices.Contains(one.Files, f.Path) }) {
-			out, fresh = append(out, one), append(fresh, files[i])
+			out = append(out, one)
+			fresh = append(fresh, files[i])
 		}
 	}
 	return out, fresh
@@ -200,7 +244,12 @@ func withoutRefused(sources []Imported, files [][]interop.File, refused []diag.F
 
 // checkConverted loads the items of an import as their users will: what rye would refuse to
 // run is not written.
-func checkConverted(ctx context.Context, p *project.Project, root *space.Root, fresh []interop.File) ([]diag.Finding, error) {
+func checkConverted(
+	ctx context.Context,
+	p *project.Project,
+	root *space.Root,
+	fresh []interop.File,
+) ([]diag.Finding, error) {
 	files := map[string][]byte{}
 	for _, file := range fresh {
 		files[strings.TrimPrefix(file.Path, space.Dir+"/")] = file.Bytes
@@ -215,7 +264,10 @@ func checkConverted(ctx context.Context, p *project.Project, root *space.Root, f
 // hasSkills reports whether the project has a kind that keeps the folders of skills.
 func hasSkills(ctx context.Context, p *project.Project) bool {
 	e, err := p.Resolver.Extractor(ctx, interop.KindSkill)
-	return err == nil && e.ID == extract.IDParentDir && e.File == interop.SkillFile && e.Folder == "skills"
+	return err == nil &&
+		e.ID == extract.IDParentDir &&
+		e.File == interop.SkillFile &&
+		e.Folder == "skills"
 }
 
 // signedAs reports whether a file is a text with a signature line.
@@ -228,11 +280,17 @@ func signedAs(file, text []byte) bool {
 
 // hiddenAt returns the findings about hidden characters of a converted file at their lines in the
 // source, which a person can edit, and in the item only if the source has them as escapes.
-func hiddenAt(s interop.Source, f interop.File, fs []diag.Finding, rel string) []diag.Finding {
+func hiddenAt(
+	s interop.Source,
+	f interop.File,
+	fs []diag.Finding,
+	rel string,
+) []diag.Finding {
 	line := bytes.Split(f.Bytes, []byte("\n"))[fs[0].Line-1]
 	for i := range s.Files {
 		src := &s.Files[i]
-		if there := hidden.Scan(src.Bytes); diag.Failed(there) && bytes.Contains(src.Bytes, line) {
+		there := hidden.Scan(src.Bytes)
+		if diag.Failed(there) && bytes.Contains(src.Bytes, line) {
 			return diag.WithPath(there, s.PathOf(src))
 		}
 	}
@@ -241,7 +299,11 @@ func hiddenAt(s interop.Source, f interop.File, fs []diag.Finding, rel string) [
 
 // checkImported returns the path of a file in the project, and whether it must be written:
 // an import that was interrupted continues, and one that was signed is not written again.
-func checkImported(p *project.Project, s interop.Source, f interop.File) (rel string, new bool, err error) {
+func checkImported(
+	p *project.Project,
+	s interop.Source,
+	f interop.File,
+) (rel string, new bool, err error) {
 	rel = path.Join(space.Dir, f.Path)
 	if err := bundle.CheckPath(rel); err != nil {
 		return "", false, diag.Doing("importing "+s.Path, err)

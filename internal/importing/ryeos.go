@@ -48,7 +48,9 @@ func Project(ctx context.Context, e *project.Env, call Call) (out *Result, err e
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(stage)) }()
+	defer func() {
+		err = errors.Join(err, os.RemoveAll(stage))
+	}()
 	out = &Result{}
 	if err := call.Init(ctx, stage); err != nil {
 		return nil, err
@@ -98,13 +100,17 @@ func checkImport(e *project.Env, call Call) error {
 	if !has {
 		return diag.New(diag.ItemNotFound, "importing %s: it has no directory %s with files", call.From, space.Dir).WithReason("import_empty")
 	}
-	if _, err := os.Lstat(filepath.Join(call.From, "rye.yaml")); err == nil {
+	_, err = os.Lstat(filepath.Join(call.From, "rye.yaml"))
+	if err == nil {
 		return fail("import_current", "it is a project of this rye already")
 	}
-	if des, err := os.ReadDir(call.To); err == nil && len(des) > 0 || err != nil && !errors.Is(err, fs.ErrNotExist) {
+	des, err := os.ReadDir(call.To)
+	if err == nil && len(des) > 0 ||
+		err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fail("import_target", "%s exists and is not an empty directory", call.To)
 	}
-	if rel, err := filepath.Rel(filepath.Join(call.From, space.Dir), call.To); err == nil && (rel == "." || filepath.IsLocal(rel)) {
+	rel, err := filepath.Rel(filepath.Join(call.From, space.Dir), call.To)
+	if err == nil && (rel == "." || filepath.IsLocal(rel)) {
 		return fail("import_target", "%s is inside it", call.To)
 	}
 	return e.CheckNewProject(call.To)
@@ -149,7 +155,8 @@ func importItems(ctx context.Context, e *project.Env, call Call, base atomicfile
 	if err != nil {
 		return err
 	}
-	ids, items := map[item.Ref][]string{}, map[string]bool{}
+	ids := map[item.Ref][]string{}
+	items := map[string]bool{}
 	for _, at := range entries {
 		items[space.Dir+"/"+at.Rel] = true
 		rep, b, err := p.Verbs.Import(ctx, at, keys)
@@ -157,7 +164,12 @@ func importItems(ctx context.Context, e *project.Env, call Call, base atomicfile
 			return err
 		}
 		if b != nil {
-			if err := base.Replace(space.Dir+"/"+at.Rel, b, filePerm(at.Root.Executable(at.Rel))); err != nil {
+			err := base.Replace(
+				space.Dir+"/"+at.Rel,
+				b,
+				filePerm(at.Root.Executable(at.Rel)),
+			)
+			if err != nil {
 				return err
 			}
 		}
@@ -168,7 +180,9 @@ func importItems(ctx context.Context, e *project.Env, call Call, base atomicfile
 	}
 	out.Others = slices.DeleteFunc(out.Others, func(p string) bool { return items[p] })
 	out.noteTwice(ids)
-	slices.SortFunc(out.Items, func(a, b primary.ImportReport) int { return strings.Compare(a.Path, b.Path) })
+	slices.SortFunc(out.Items, func(a, b primary.ImportReport) int {
+		return strings.Compare(a.Path, b.Path)
+	})
 	return nil
 }
 
@@ -180,7 +194,14 @@ func (i *Result) noteTwice(ids map[item.Ref][]string) {
 		if err != nil || len(ids[ref]) < 2 || rep.Support {
 			continue
 		}
-		f := diag.Errorf(diag.AmbiguousItem, 0, 0, "%s is defined by %s", rep.Ref, strings.Join(ids[ref], " and "))
+		f := diag.Errorf(
+			diag.AmbiguousItem,
+			0,
+			0,
+			"%s is defined by %s",
+			rep.Ref,
+			strings.Join(ids[ref], " and "),
+		)
 		f.Path = rep.Path
 		rep.Status = primary.Broken
 		rep.Findings = append(rep.Findings, f)

@@ -35,7 +35,12 @@ func Submitted(ctx context.Context, r *resolve.Resolver, it *resolve.Item) []dia
 // check returns the findings of an item that sign and verify report: a price of a
 // provider that is wrong would be found when it was billed, a permission that offers nothing
 // when a model missed its tool.
-func check(ctx context.Context, r *resolve.Resolver, it *resolve.Item, rules draft.Rules) []diag.Finding {
+func check(
+	ctx context.Context,
+	r *resolve.Resolver,
+	it *resolve.Item,
+	rules draft.Rules,
+) []diag.Finding {
 	if it.Ref.Kind == item.Directive {
 		return primary.CheckPermits(ctx, r, it)
 	}
@@ -52,7 +57,9 @@ func check(ctx context.Context, r *resolve.Resolver, it *resolve.Item, rules dra
 		return called.Meta.Fields["config_schema"]
 	})...)
 	out = diag.WithPath(out, it.Path())
-	errs := slices.DeleteFunc(slices.Clone(out), func(f diag.Finding) bool { return f.Severity != diag.SeverityError })
+	errs := slices.DeleteFunc(slices.Clone(out), func(f diag.Finding) bool {
+		return f.Severity != diag.SeverityError
+	})
 	out = slices.DeleteFunc(out, func(f diag.Finding) bool { // a warning about what is an error too
 		return f.Severity != diag.SeverityError && slices.ContainsFunc(errs, func(e diag.Finding) bool {
 			return e.Location() == f.Location() && e.Message == f.Message
@@ -96,7 +103,8 @@ func (d Items) Describe(ctx context.Context, ref item.Ref) (graph.Described, []s
 	}
 	if err != nil {
 		var similar []string
-		if entries, lerr := d.Resolver.All(ctx, ref.Kind); lerr == nil {
+		entries, lerr := d.Resolver.All(ctx, ref.Kind)
+		if lerr == nil {
 			for _, e := range entries {
 				similar = append(similar, e.Ref.ID)
 			}
@@ -106,8 +114,14 @@ func (d Items) Describe(ctx context.Context, ref item.Ref) (graph.Described, []s
 	if ref.Kind == item.Directive {
 		return d.directive(ctx, it)
 	}
-	out := graph.Described{Graph: IsGraph(it), Output: it.Meta.Fields["output_schema"], Schema: it.Meta.Fields["config_schema"], Project: it.Root.Space == space.Project && d.Locked != nil}
-	if applet, _ := it.Meta.Config["applet"].(string); applet == "bash" && out.Output == nil {
+	out := graph.Described{
+		Graph:   IsGraph(it),
+		Output:  it.Meta.Fields["output_schema"],
+		Schema:  it.Meta.Fields["config_schema"],
+		Project: it.Root.Space == space.Project && d.Locked != nil,
+	}
+	applet, _ := it.Meta.Config["applet"].(string)
+	if applet == "bash" && out.Output == nil {
 		out.Output = bashOutput()
 	}
 	if strings.HasPrefix(ref.ID, steps.Dir) {
@@ -131,7 +145,9 @@ func bashOutput() map[string]any {
 }
 
 // Risk implements graph.Items.
-func (d Items) Risk(ctx context.Context) *policy.Risk { return Risk(ctx, d.Resolver) }
+func (d Items) Risk(ctx context.Context) *policy.Risk {
+	return Risk(ctx, d.Resolver)
+}
 
 // Risk returns the risk of programs with their arguments, nil if the configuration cannot be
 // read: then every run that asks for it fails.
@@ -157,7 +173,9 @@ func (d Items) directive(ctx context.Context, it *resolve.Item) (graph.Described
 }
 
 // Doc returns the document of a graph with its positions.
-func Doc(it *resolve.Item) *tree.Doc { return &tree.Doc{Root: it.Meta.Fields, Pos: it.Meta.Pos} }
+func Doc(it *resolve.Item) *tree.Doc {
+	return &tree.Doc{Root: it.Meta.Fields, Pos: it.Meta.Pos}
+}
 
 // IsGraph reports whether an item is a graph.
 func IsGraph(it *resolve.Item) bool {

@@ -131,12 +131,19 @@ func (m *merger) list(base, over []any, path, name string) []any {
 	for _, e := range over {
 		o := e.(map[string]any)
 		at := m.join(path, o[IDKey].(string))
-		i := slices.IndexFunc(out, func(b any) bool { return b.(map[string]any)[IDKey] == o[IDKey] })
+		i := slices.IndexFunc(out, func(b any) bool {
+			return b.(map[string]any)[IDKey] == o[IDKey]
+		})
 		if i < 0 {
 			out = append(out, m.mapping(nil, o, at, name))
 			continue
 		}
-		out[i] = m.mapping(out[i].(map[string]any), o, at, name)
+		out[i] = m.mapping(
+			out[i].(map[string]any),
+			o,
+			at,
+			name,
+		)
 	}
 	return out
 }
@@ -147,7 +154,8 @@ func (m *merger) forget(path string, known bool) {
 		return
 	}
 	for p := range m.origins {
-		if p == path || len(p) > len(path) && p[:len(path)] == path && p[len(path)] == '.' {
+		if p == path ||
+			len(p) > len(path) && p[:len(path)] == path && p[len(path)] == '.' {
 			delete(m.origins, p)
 		}
 	}

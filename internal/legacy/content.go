@@ -83,7 +83,10 @@ func toolMark(text string) int {
 func knowledgeLine(text string) int {
 	rest, ok := cutMark(text, "<!-- ")
 	end := strings.IndexByte(rest, '>')
-	if !ok || end < 3 || rest[end-2:end] != "--" || !strings.HasPrefix(rest[end+1:], "\n") {
+	if !ok ||
+		end < 3 ||
+		rest[end-2:end] != "--" ||
+		!strings.HasPrefix(rest[end+1:], "\n") {
 		return 0
 	}
 	return len(text) - len(rest) + end + 2
@@ -102,7 +105,9 @@ func frontMatter(rest string) (int, bool) {
 // strip removes white space at both ends as Python does, which includes four
 // ASCII separators.
 func strip(s string) string {
-	return strings.TrimFunc(s, func(r rune) bool { return unicode.IsSpace(r) || r >= 0x1c && r <= 0x1f })
+	return strings.TrimFunc(s, func(r rune) bool {
+		return unicode.IsSpace(r) || r >= 0x1c && r <= 0x1f
+	})
 }
 
 // uncovered returns the parts that a valid signature does not cover.
@@ -120,17 +125,28 @@ func uncovered(kind, text string, l Line) []Part {
 	switch kind {
 	case "directive":
 		from, to, _ := element(text)
-		if first, last, ok := prose(text[l.end:max(l.end, from)], l.Number); ok {
+		first, last, ok := prose(
+			text[l.end:max(l.end, from)],
+			l.Number,
+		)
+		if ok {
 			add(first, "the text before the XML (%s)", lines(first, last))
 		}
-		if first, last, ok := prose(text[to:], 1+strings.Count(text[:to], "\n")); ok {
+		first, last, ok = prose(
+			text[to:],
+			1+strings.Count(text[:to], "\n"),
+		)
+		if ok {
 			add(first, "the text after the XML (%s)", lines(first, last))
 		}
 	case "knowledge":
 		skip := knowledgeLine(text)
 		if end, ok := frontMatter(text[skip:]); ok {
 			first := 1 + strings.Count(text[:skip], "\n")
-			add(first, "the front matter (%s)", lines(first, first+strings.Count(text[skip:skip+end], "\n")))
+			add(first, "the front matter (%s)", lines(
+				first,
+				first+strings.Count(text[skip:skip+end], "\n"),
+			))
 		}
 	default:
 		if head := shebang(text); head != "" {
@@ -144,7 +160,10 @@ func uncovered(kind, text string, l Line) []Part {
 // around the element are not text.
 func prose(text string, number int) (first, last int, ok bool) {
 	for i, line := range strings.Split(text, "\n") {
-		if s := strip(line); s == "" || strings.HasPrefix(s, "```") && strings.Trim(s, "`") == "" || s == "```xml" {
+		s := strip(line)
+		if s == "" ||
+			strings.HasPrefix(s, "```") && strings.Trim(s, "`") == "" ||
+			s == "```xml" {
 			continue
 		}
 		if !ok {
@@ -174,7 +193,8 @@ func Without(kind string, file []byte, l Line) []byte {
 	end := start + lineEnd(file[start:])
 	if inMarkdown(kind) {
 		end = min(l.end, len(file))
-		if rest := file[end:]; len(rest) > 0 && (rest[0] == '\n' || rest[0] == '\r') {
+		rest := file[end:]
+		if len(rest) > 0 && (rest[0] == '\n' || rest[0] == '\r') {
 			end += lineEnd(rest)
 		}
 	}

@@ -98,7 +98,8 @@ func parsePEM(file string, b []byte) (Key, error) {
 		return Key{}, bad("it contains a %s, not a public key", block.Type)
 	}
 	prefix := []byte{0x30, 0x2a, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x03, 0x21, 0x00}
-	if len(block.Bytes) != len(prefix)+ed25519.PublicKeySize || !bytes.HasPrefix(block.Bytes, prefix) {
+	if len(block.Bytes) != len(prefix)+ed25519.PublicKeySize ||
+		!bytes.HasPrefix(block.Bytes, prefix) {
 		return Key{}, bad("its key is not an Ed25519 key")
 	}
 	k := Key{Public: block.Bytes[len(prefix):], Path: file}

@@ -62,7 +62,8 @@ func Check(kind string, file []byte, keys Keys) Verdict {
 		return malformed("it has no <directive> element, the only part that a signature covered")
 	}
 	v := Verdict{Line: line, Uncovered: uncovered(kind, text, line)}
-	if sum := sha256.Sum256([]byte(content)); hex.EncodeToString(sum[:]) != line.Hash {
+	sum := sha256.Sum256([]byte(content))
+	if hex.EncodeToString(sum[:]) != line.Hash {
 		v.Found = hex.EncodeToString(sum[:])
 		return v.as(Altered, "what the signature covers was changed after it was made")
 	}
@@ -88,10 +89,14 @@ func (v Verdict) byKey(keys Keys) Verdict {
 // earlier program, base64 need not be canonical. Its last versions wrote no padding.
 func verifies(pub ed25519.PublicKey, l Line) bool {
 	sig, err := base64.RawURLEncoding.DecodeString(strings.TrimRight(l.Sig, "="))
-	return err == nil && len(sig) == ed25519.SignatureSize && ed25519.Verify(pub, []byte(l.Hash), sig)
+	return err == nil &&
+		len(sig) == ed25519.SignatureSize &&
+		ed25519.Verify(pub, []byte(l.Hash), sig)
 }
 
-func malformed(reason string) Verdict { return Verdict{Outcome: Malformed, Reason: reason} }
+func malformed(reason string) Verdict {
+	return Verdict{Outcome: Malformed, Reason: reason}
+}
 
 func (v Verdict) as(o Outcome, format string, args ...any) Verdict {
 	v.Outcome, v.Reason = o, fmt.Sprintf(format, args...)

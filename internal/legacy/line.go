@@ -24,14 +24,22 @@ const fields = `(\p{Nd}{4}-\p{Nd}{2}-\p{Nd}{2}T\p{Nd}{2}:\p{Nd}{2}:\p{Nd}{2}Z):(
 // The digits of a time may be of any script, and the line of a tool may have text
 // after its fields: the earlier program accepted both.
 var (
-	markdownLine = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^<!-- rye:signed:` + fields + ` -->`) })
-	hashLine     = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^# rye:signed:` + fields) })
-	slashLine    = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^// rye:signed:` + fields) })
+	markdownLine = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^<!-- rye:signed:` + fields + ` -->`)
+	})
+	hashLine = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^# rye:signed:` + fields)
+	})
+	slashLine = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^// rye:signed:` + fields)
+	})
 )
 
 // inMarkdown reports whether signatures of the kind were in markup comments,
 // independent of the extension of the file.
-func inMarkdown(kind string) bool { return kind == "directive" || kind == "knowledge" }
+func inMarkdown(kind string) bool {
+	return kind == "directive" || kind == "knowledge"
+}
 
 // shebang returns the first line with its line feed if it begins with "#!/". The
 // earlier program recognized no other form.
@@ -99,7 +107,8 @@ func whyNone(kind, text string) string {
 // older reports whether a line begins with a mark that is older than signatures.
 func older(line string) bool {
 	for _, open := range [...]string{"# ", "<!-- "} {
-		if rest, ok := strings.CutPrefix(line, open); ok && (strings.HasPrefix(rest, "kiwi-mcp:") || strings.HasPrefix(rest, "rye:validated:")) {
+		rest, ok := strings.CutPrefix(line, open)
+		if ok && (strings.HasPrefix(rest, "kiwi-mcp:") || strings.HasPrefix(rest, "rye:validated:")) {
 			return true
 		}
 	}

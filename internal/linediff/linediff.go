@@ -13,6 +13,9 @@ import (
 // Unified returns the unified difference of two texts, "" if they are equal.
 // The names appear after "--- " and "+++ " as they are.
 func Unified(oldName, newName string, old, new []byte) string {
-	_, rest, _ := bytes.Cut(diff.Diff(oldName, old, newName, new), []byte("\n")) // "diff oldName newName"
+	_, rest, _ := bytes.Cut(
+		diff.Diff(oldName, old, newName, new),
+		[]byte("\n"),
+	) // "diff oldName newName"
 	return string(rest)
 }

@@ -59,7 +59,8 @@ func Start(ctx context.Context, run Run, max int) *Server {
 func (s *Server) arrived(b []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if free := s.max + 1 - len(s.out); len(b) > free {
+	free := s.max + 1 - len(s.out)
+	if len(b) > free {
 		s.over = true
 		b = b[:max(free, 0)]
 	}
@@ -93,7 +94,11 @@ func (s *Server) Finished() bool {
 
 // Ask sends a line and returns the line that answers it. After an error the program is ended,
 // or about to end. A timeout of 0 does not end it.
-func (s *Server) Ask(ctx context.Context, line []byte, timeout time.Duration) ([]byte, error) {
+func (s *Server) Ask(
+	ctx context.Context,
+	line []byte,
+	timeout time.Duration,
+) ([]byte, error) {
 	answer, err := s.ask(ctx, line, timeout)
 	if err != nil {
 		s.broken = true
@@ -102,12 +107,18 @@ func (s *Server) Ask(ctx context.Context, line []byte, timeout time.Duration) ([
 	return answer, err
 }
 
-func (s *Server) ask(ctx context.Context, line []byte, timeout time.Duration) ([]byte, error) {
+func (s *Server) ask(
+	ctx context.Context,
+	line []byte,
+	timeout time.Duration,
+) ([]byte, error) {
 	if early := s.pending(); len(early) > 0 {
 		s.spoke = true
 		return nil, diag.New(diag.ExecutionFailed, "it printed without a call: %s", Excerpt(early))
 	}
-	go func() { _, _ = s.in.Write(append(bytes.Clone(line), '\n')) }() // the end of the program ends it
+	go func() {
+		_, _ = s.in.Write(append(bytes.Clone(line), '\n'))
+	}() // the end of the program ends it
 	var late <-chan time.Time
 	if timeout > 0 {
 		t := time.NewTimer(timeout)
@@ -192,4 +203,6 @@ func Excerpt(b []byte) string {
 	return quoted(line)
 }
 
-func quoted(b []byte) string { return `"` + string(bytes.ToValidUTF8(b, []byte("\uFFFD"))) + `"` }
+func quoted(b []byte) string {
+	return `"` + string(bytes.ToValidUTF8(b, []byte("\uFFFD"))) + `"`
+}

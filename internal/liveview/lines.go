@@ -159,17 +159,25 @@ func (v *View) begins(b *activity.Block) string {
 // call returns the lines of a call that has ended.
 func (v *View) call(b *activity.Block) []string {
 	columns, _ := v.p.Screen.Size()
-	outcome, color, why := "ok", "32", ""
+	outcome := "ok"
+	color := "32"
+	why := ""
 	switch {
 	case b.State == activity.Denied:
-		outcome, color, why = "denied", "33", b.Text
+		outcome = "denied"
+		color = "33"
+		why = b.Text
 	case b.State == activity.Failed && strings.HasPrefix(b.Text, "exit "):
-		outcome, color = oneLine(b.Text), "31"
+		outcome = oneLine(b.Text)
+		color = "31"
 	case b.State == activity.Failed:
-		outcome, color, why = "failed", "31", b.Text
+		outcome = "failed"
+		color = "31"
+		why = b.Text
 	}
 	lasted := took(b.Took(b.Ended))
-	name, args := oneLine(b.Title), oneLine(b.Args)
+	name := oneLine(b.Title)
+	args := oneLine(b.Args)
 	var out []string
 	switch v.mode {
 	case inline.Plain:
@@ -313,12 +321,16 @@ func (v *View) note(b *activity.Block) []string {
 }
 
 func (v *View) node(b *activity.Block) string {
-	status, color, why := "ok", "32", oneLine(b.Text)
+	status := "ok"
+	color := "32"
+	why := oneLine(b.Text)
 	switch b.State {
 	case activity.Failed:
-		status, color = "failed", "31"
+		status = "failed"
+		color = "31"
 	case activity.Suspended:
-		status, color = "suspended:", "33"
+		status = "suspended:"
+		color = "33"
 	}
 	lasted := ""
 	if d := b.Took(b.Ended); d >= 100*time.Millisecond {

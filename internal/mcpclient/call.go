@@ -34,7 +34,12 @@ func (c *client) call(ctx context.Context, in exec.NativeCall) (map[string]any, 
 
 // callStub calls the server's tool that a verified item represents, if the server
 // still describes it as in the signed item.
-func (c *client) callStub(ctx context.Context, in *exec.NativeCall, transport string, report func(string)) (map[string]any, error) {
+func (c *client) callStub(
+	ctx context.Context,
+	in *exec.NativeCall,
+	transport string,
+	report func(string),
+) (map[string]any, error) {
 	it := in.Chain.Tool()
 	stub, err := ReadStub(it)
 	if err != nil {
@@ -87,7 +92,12 @@ func transportOf(s *Server) string {
 
 // serverOf resolves the server of a stub by a static edge, checks that the caller
 // may use it, and fills in its variables.
-func (c *client) serverOf(ctx context.Context, in *exec.NativeCall, stub *Stub, transport string) (*Server, error) {
+func (c *client) serverOf(
+	ctx context.Context,
+	in *exec.NativeCall,
+	stub *Stub,
+	transport string,
+) (*Server, error) {
 	it := in.Chain.Tool()
 	ref := ServerRef(stub.Server)
 	found, err := c.p.Resolver.FindFrom(ctx, ref, it.Root)
@@ -108,8 +118,10 @@ func (c *client) serverOf(ctx context.Context, in *exec.NativeCall, stub *Stub, 
 	}
 	if now := server.Reached(); now != stub.Reached {
 		return nil, diag.New(diag.HashMismatch, "running %s: %s describes another way to the server than when the tool was signed", it.Ref, found.Path()).
-			WithReason(staleReason(it)).WithDetail("server", stub.Server).
-			WithDetail("expected", stub.Reached.String()).WithDetail("found", now.String())
+			WithReason(staleReason(it)).
+			WithDetail("server", stub.Server).
+			WithDetail("expected", stub.Reached.String()).
+			WithDetail("found", now.String())
 	}
 	if err := allowed(in, server); err != nil {
 		return nil, err
@@ -119,7 +131,11 @@ func (c *client) serverOf(ctx context.Context, in *exec.NativeCall, stub *Stub, 
 
 // fill fills in the variables of a server. Those that the chain does not declare
 // come from Environ, if the server may receive them.
-func (c *client) fill(it *resolve.Item, s *Server, env map[string]string) (*Server, error) {
+func (c *client) fill(
+	it *resolve.Item,
+	s *Server,
+	env map[string]string,
+) (*Server, error) {
 	environ := c.p.Environ
 	if slices.ContainsFunc(s.Variables(), func(name string) bool { _, has := env[name]; return !has }) {
 		if c.p.Secrets == nil {
@@ -134,9 +150,17 @@ func (c *client) fill(it *resolve.Item, s *Server, env map[string]string) (*Serv
 // checked returns a session whose server describes the tool as in the signed item.
 // A server that ended since the last call is started again once; nothing was
 // requested from it yet.
-func (c *client) checked(ctx context.Context, it *resolve.Item, stub *Stub, s *Server, in *exec.NativeCall) (*Session, error) {
+func (c *client) checked(
+	ctx context.Context,
+	it *resolve.Item,
+	stub *Stub,
+	s *Server,
+	in *exec.NativeCall,
+) (*Session, error) {
 	o := c.options(in)
-	dial := func(ctx context.Context) (*Session, error) { return Connect(ctx, o, s) }
+	dial := func(ctx context.Context) (*Session, error) {
+		return Connect(ctx, o, s)
+	}
 	for again := true; ; again = false {
 		session, err := c.p.Pool.Get(ctx, poolKey(s, o), dial)
 		if err != nil {
@@ -181,7 +205,9 @@ func poolKey(s *Server, o Options) string {
 // the digest of the server's command or address, so a change of the server's item alone cannot
 // redirect locked tools.
 func unchanged(it *resolve.Item, stub *Stub, tools []Tool) error {
-	i := slices.IndexFunc(tools, func(t Tool) bool { return t.Name == stub.Tool })
+	i := slices.IndexFunc(tools, func(t Tool) bool {
+		return t.Name == stub.Tool
+	})
 	if i < 0 {
 		return diag.New(diag.ToolNotFound, "running %s: MCP server %s no longer offers tool %s", it.Ref, stub.Server, quoted(stub.Tool)).
 			WithReason(staleReason(it)).WithDetail("server", stub.Server)
@@ -195,6 +221,9 @@ func unchanged(it *resolve.Item, stub *Stub, tools []Tool) error {
 		what = strings.Join(parts, ", ")
 	}
 	return diag.New(diag.HashMismatch, "running %s: MCP server %s describes the tool differently than when you signed it (%s)", it.Ref, stub.Server, what).
-		WithReason(staleReason(it)).WithDetail("server", stub.Server).
-		WithDetail("expected", stub.Definition.String()).WithDetail("found", hash.String()).WithDetail("changed", what)
+		WithReason(staleReason(it)).
+		WithDetail("server", stub.Server).
+		WithDetail("expected", stub.Definition.String()).
+		WithDetail("found", hash.String()).
+		WithDetail("changed", what)
 }

@@ -19,13 +19,35 @@ func Check(s *Server, tools []Tool, limit int) []diag.Finding {
 	for _, t := range tools {
 		fs = append(fs, t.checkTexts()...)
 		if t.Problem != "" {
-			fs = append(fs, diag.Warnf(diag.ValidationFailed, 0, 0, "tool %s cannot be called and is left out: %s", quoted(t.Name), t.Problem))
+			fs = append(fs, diag.Warnf(
+				diag.ValidationFailed,
+				0,
+				0,
+				"tool %s cannot be called and is left out: %s",
+				quoted(t.Name),
+				t.Problem,
+			))
 			continue
 		}
 		if b, err := StubItem(s, t); err != nil {
-			fs = append(fs, diag.Errorf(diag.ValidationFailed, 0, 0, "tool %s: %s", quoted(t.Name), err))
+			fs = append(fs, diag.Errorf(
+				diag.ValidationFailed,
+				0,
+				0,
+				"tool %s: %s",
+				quoted(t.Name),
+				err,
+			))
 		} else if len(b) > limit-maxSignature {
-			fs = append(fs, diag.Errorf(diag.TooLarge, 0, 0, "tool %s: its definition makes an item of %d bytes, more than %d", quoted(t.Name), len(b), limit-maxSignature))
+			fs = append(fs, diag.Errorf(
+				diag.TooLarge,
+				0,
+				0,
+				"tool %s: its definition makes an item of %d bytes, more than %d",
+				quoted(t.Name),
+				len(b),
+				limit-maxSignature,
+			))
 		}
 		fs = append(fs, t.checkSchema()...)
 	}
@@ -38,10 +60,24 @@ func (t Tool) checkSchema() []diag.Finding {
 	var fs []diag.Finding
 	for _, f := range found {
 		if f.Severity == diag.SeverityWarning && strings.Contains(f.Message, "not checked here") {
-			fs = append(fs, diag.Warnf(f.Code, 0, 0, "tool %s: its input %s", quoted(t.Name), f.Message))
+			fs = append(fs, diag.Warnf(
+				f.Code,
+				0,
+				0,
+				"tool %s: its input %s",
+				quoted(t.Name),
+				f.Message,
+			))
 		}
 		if f.Severity == diag.SeverityError {
-			fs = append(fs, diag.Warnf(f.Code, 0, 0, "tool %s cannot be called and is left out: its input schema is invalid: %s", quoted(t.Name), f.Message))
+			fs = append(fs, diag.Warnf(
+				f.Code,
+				0,
+				0,
+				"tool %s cannot be called and is left out: its input schema is invalid: %s",
+				quoted(t.Name),
+				f.Message,
+			))
 		}
 	}
 	return fs
@@ -55,7 +91,8 @@ func callable(tools []Tool) []Tool {
 		if t.Problem != "" {
 			continue
 		}
-		if _, found := schema.CompileForeign(t.InputSchema); !diag.Failed(found) {
+		_, found := schema.CompileForeign(t.InputSchema)
+		if !diag.Failed(found) {
 			out = append(out, t)
 		}
 	}

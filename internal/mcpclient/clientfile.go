@@ -57,7 +57,9 @@ func ReadClientFile(file string, b []byte, name string) (*ClientFile, error) {
 	seen := map[string]string{}
 	for _, n := range names {
 		entry, _ := all[n].(map[string]any)
-		if name == "" && (entry["disabled"] == true || entry["enabled"] == false) && CheckName(n) == nil {
+		if name == "" &&
+			(entry["disabled"] == true || entry["enabled"] == false) &&
+			CheckName(n) == nil {
 			out.Disabled = append(out.Disabled, n)
 			continue
 		}
@@ -91,17 +93,22 @@ func clientRoot(file string, b []byte) (map[string]any, error) {
 		plain, err := hujson.Standardize(slices.Clone(b))
 		if err == nil {
 			b = plain
-		} else if bytes.Contains(b, []byte("//")) || bytes.Contains(b, []byte("/*")) {
+		} else if bytes.Contains(b, []byte("//")) ||
+			bytes.Contains(b, []byte("/*")) {
 			line := 0
 			column := 0
 			text := strings.TrimPrefix(err.Error(), "hujson: ")
 			_, _ = fmt.Sscanf(text, "line %d, column %d", &line, &column) // else the text has no position
 			_, text, _ = strings.Cut(text, ": ")
-			return nil, diag.FromFindings("reading "+file, diag.WithPath([]diag.Finding{diag.Errorf(diag.ParsingError, line, column, "%s", text)}, file))
+			return nil, diag.FromFindings("reading "+file, diag.WithPath(
+				[]diag.Finding{diag.Errorf(diag.ParsingError, line, column, "%s", text)},
+				file,
+			))
 		}
 		doc, fs = jsonx.Parse(b)
 	}
-	if err := diag.FromFindings("reading "+file, diag.WithPath(fs, file)); err != nil {
+	err := diag.FromFindings("reading "+file, diag.WithPath(fs, file))
+	if err != nil {
 		return nil, err
 	}
 	return doc.Root, nil
@@ -111,7 +118,8 @@ func clientRoot(file string, b []byte) (map[string]any, error) {
 func clientServers(root map[string]any) map[string]any {
 	for _, key := range []string{"mcpServers", "servers", "context_servers", "mcp_servers", "extensions", "mcp"} {
 		m, _ := root[key].(map[string]any)
-		if inner, ok := m["servers"].(map[string]any); ok && key == "mcp" {
+		inner, ok := m["servers"].(map[string]any)
+		if ok && key == "mcp" {
 			m = inner // the settings of VS Code
 		}
 		if len(m) > 0 {
@@ -148,7 +156,12 @@ func readEntry(name string, entry map[string]any) (*Server, []error) {
 	}
 	var errs []error
 	for _, f := range fs {
-		errs = append(errs, diag.New(diag.ConfigError, "server %s: %s", name, strings.TrimPrefix(f.Message, "config.")))
+		errs = append(errs, diag.New(
+			diag.ConfigError,
+			"server %s: %s",
+			name,
+			strings.TrimPrefix(f.Message, "config."),
+		))
 	}
 	return s, errs
 }
@@ -169,7 +182,10 @@ func clientConfig(entry map[string]any) map[string]any {
 	case []any: // a command with its arguments
 		if len(command) > 0 {
 			args, _ := config["args"].([]any)
-			config["command"], config["args"] = command[0], append(slices.Clone(command[1:]), args...)
+			config["command"], config["args"] = command[0], append(
+				slices.Clone(command[1:]),
+				args...,
+			)
 		}
 	case map[string]any:
 		config["command"] = command["path"]
@@ -241,13 +257,17 @@ func (s *Server) CheckSecrets() []error {
 			}
 			name := strings.ToUpper(strings.ReplaceAll(key, "-", "_"))
 			errs = append(errs, diag.New(diag.Usage, "adding MCP server %s: %s %s has a literal value, and items are shared", s.Name, what, key).
-				WithReason("mcp_literal").WithDetail("reference", key+"='${"+name+"}'").WithDetail("default", key+"='${"+name+":-VALUE}'"))
+				WithReason("mcp_literal").
+				WithDetail("reference", key+"='${"+name+"}'").
+				WithDetail("default", key+"='${"+name+":-VALUE}'"))
 		}
 	}
 	for _, part := range secretParts(s.URL) {
 		name := strings.ToUpper(strings.ReplaceAll(s.Name, "-", "_")) + "_KEY"
 		errs = append(errs, diag.New(diag.Usage, "adding MCP server %s: the %s of its address looks like a secret, and items are shared", s.Name, part).
-			WithReason("mcp_literal_url").WithDetail("variable", name).WithDetail("reference", "'${"+name+"}'"))
+			WithReason("mcp_literal_url").
+			WithDetail("variable", name).
+			WithDetail("reference", "'${"+name+"}'"))
 	}
 	check("header", s.Headers)
 	check("variable", s.Env)

@@ -41,7 +41,8 @@ func DefaultSandbox() policy.Profile {
 func (s *Server) NamedFiles(home string) []string {
 	var out []string
 	for _, arg := range s.Args {
-		if at := namedBy(arg, home); at != "" && !slices.Contains(out, at) {
+		at := namedBy(arg, home)
+		if at != "" && !slices.Contains(out, at) {
 			out = append(out, at)
 		}
 	}
@@ -58,7 +59,8 @@ func namedBy(arg, home string) string {
 	}
 	file := filepath.Clean(arg)
 	at := file
-	if root, _, inside := strings.Cut(file, sep+"node_modules"+sep); inside {
+	root, _, inside := strings.Cut(file, sep+"node_modules"+sep)
+	if inside {
 		at = filepath.Join(root, "node_modules")
 	} else if !fi.IsDir() {
 		at = packageOf(file)
@@ -81,10 +83,14 @@ func personal(path, home string) bool {
 	for _, path := range followed(path) {
 		for _, home := range followed(home) {
 			below, err := filepath.Rel(home, path)
-			if up, bad := filepath.Rel(path, home); bad == nil && filepath.IsLocal(up) {
+			up, bad := filepath.Rel(path, home)
+			if bad == nil && filepath.IsLocal(up) {
 				return true
 			}
-			if err == nil && filepath.IsLocal(below) && strings.HasPrefix(below, ".") && !strings.Contains(below+sep, sep+"node_modules"+sep) {
+			if err == nil &&
+				filepath.IsLocal(below) &&
+				strings.HasPrefix(below, ".") &&
+				!strings.Contains(below+sep, sep+"node_modules"+sep) {
 				return true
 			}
 		}
@@ -107,7 +113,8 @@ func packageOf(file string) string {
 	dir := filepath.Dir(file)
 	for up, level := dir, 0; level < 4; up, level = filepath.Dir(up), level+1 {
 		for _, name := range []string{"package.json", "pyproject.toml"} {
-			if _, err := os.Stat(filepath.Join(up, name)); err == nil {
+			_, err := os.Stat(filepath.Join(up, name))
+			if err == nil {
 				return up
 			}
 		}
@@ -164,7 +171,11 @@ func (s *Server) identity() string {
 }
 
 // confined wraps the command of a server, if the options confine programs.
-func (o Options) confined(ctx context.Context, s *Server, c *proc.Cmd) (*exec.Sandbox, func(*proc.Result) error, error) {
+func (o Options) confined(
+	ctx context.Context,
+	s *Server,
+	c *proc.Cmd,
+) (*exec.Sandbox, func(*proc.Result) error, error) {
 	if o.Confine == nil {
 		return nil, func(*proc.Result) error { return nil }, nil
 	}

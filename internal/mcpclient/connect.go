@@ -133,7 +133,11 @@ func (s *Session) begin(ctx, own context.Context, o Options, t mcp.Transport, a 
 		late = func() bool { return !timer.Stop() }
 	}
 	var err error
-	s.cs, err = s.client(o).Connect(own, t, &mcp.ClientSessionOptions{ProtocolVersion: a.version})
+	s.cs, err = s.client(o).Connect(
+		own,
+		t,
+		&mcp.ClientSessionOptions{ProtocolVersion: a.version},
+	)
 	if tooLate := late(); (!stop() || tooLate) && err == nil {
 		err = context.Canceled // too late: own is cancelled
 	}
@@ -150,7 +154,8 @@ func (s *Session) began(ctx context.Context, err error, a attempt) error {
 	var refused *jsonrpc.Error
 	died := s.program != nil && s.program.failed()
 	unanswered := s.web != nil && a.probe > 0 && ctx.Err() == nil
-	if d := new(diag.Error); errors.As(e, &d) && (died || unanswered || errors.As(err, &refused)) {
+	d := new(diag.Error)
+	if errors.As(e, &d) && (died || unanswered || errors.As(err, &refused)) {
 		return d.WithDetail(detailAgain, true)
 	}
 	return e
@@ -172,9 +177,14 @@ func (s *Session) transport(ctx context.Context, o Options, a attempt) (mcp.Tran
 	if err != nil {
 		return nil, err
 	}
-	s.program = startProgram(ctx, c, newProbe(a.probe), func(c *proc.Cmd) (*exec.Sandbox, func(*proc.Result) error, error) {
-		return o.confined(ctx, s.server, c)
-	})
+	s.program = startProgram(
+		ctx,
+		c,
+		newProbe(a.probe),
+		func(c *proc.Cmd) (*exec.Sandbox, func(*proc.Result) error, error) {
+			return o.confined(ctx, s.server, c)
+		},
+	)
 	return s.program, nil
 }
 

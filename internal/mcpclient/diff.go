@@ -33,7 +33,9 @@ type Change struct {
 }
 
 // Empty reports whether nothing has changed.
-func (d *Diff) Empty() bool { return len(d.Added)+len(d.Removed)+len(d.Changed) == 0 }
+func (d *Diff) Empty() bool {
+	return len(d.Added)+len(d.Removed)+len(d.Changed) == 0
+}
 
 // Compare returns the difference between the items of a server and an offer. An
 // item that still matches the offer is kept as it is, with the user's own changes.
@@ -85,7 +87,9 @@ func toolChange(it *resolve.Item, now []byte, server *Server, tool Tool) *Change
 	problem := it.Usable()
 	if problem == nil {
 		stub, err := ReadStub(it)
-		if err == nil && it.Meta.ExecutorID == server.Runtime() && stub.Matches(server, tool) {
+		if err == nil &&
+			it.Meta.ExecutorID == server.Runtime() &&
+			stub.Matches(server, tool) {
 			return nil
 		}
 		problem = err
@@ -101,7 +105,8 @@ func toolChange(it *resolve.Item, now []byte, server *Server, tool Tool) *Change
 // there is no problem.
 func textChange(it *resolve.Item, now []byte, problem error) *Change {
 	before := it.Bytes
-	if split, err := sign.SplitFile(it.Bytes, it.Type.Style); err == nil {
+	split, err := sign.SplitFile(it.Bytes, it.Type.Style)
+	if err == nil {
 		before = split.Body()
 	}
 	c := &Change{Path: it.Rel, Diff: linediff.Unified("signed", "now", before, now)}
@@ -150,9 +155,16 @@ func (d *Diff) Data(name string) map[string]any {
 	}
 	var tools []Tool // the new and the changed ones
 	for _, p := range slices.Sorted(maps.Keys(d.Tools)) {
-		if slices.Contains(d.Added, p) || slices.ContainsFunc(d.Changed, func(c Change) bool { return c.Path == p }) {
+		if slices.Contains(d.Added, p) ||
+			slices.ContainsFunc(d.Changed, func(c Change) bool { return c.Path == p }) {
 			tools = append(tools, d.Tools[p])
 		}
 	}
-	return map[string]any{"name": name, "added": ids(d.Added), "removed": ids(d.Removed), "changed": changed, "tools": ToolsData(name, tools)}
+	return map[string]any{
+		"name":    name,
+		"added":   ids(d.Added),
+		"removed": ids(d.Removed),
+		"changed": changed,
+		"tools":   ToolsData(name, tools),
+	}
 }

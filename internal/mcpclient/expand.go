@@ -18,7 +18,9 @@ func (s *Server) Expand(chain map[string]string, environ []string) (*Server, err
 	x := &expander{env: map[string]string{}}
 	for _, name := range s.Variables() {
 		v, has := chain[name]
-		if !has && !proc.IsLoaderVar(name) && !strings.HasPrefix(strings.ToUpper(name), "RYE_") {
+		if !has &&
+			!proc.IsLoaderVar(name) &&
+			!strings.HasPrefix(strings.ToUpper(name), "RYE_") {
 			v, _ = proc.Lookup(environ, name)
 		}
 		x.env[name] = v
@@ -31,7 +33,8 @@ func (s *Server) Expand(chain map[string]string, environ []string) (*Server, err
 		out.Args[i] = x.text("args", a)
 	}
 	out.Env, out.Headers = x.texts("env", s.Env), x.texts("headers", s.Headers)
-	if err := diag.FromFindings("filling in "+s.Ref().String(), x.fs); err != nil {
+	err := diag.FromFindings("filling in "+s.Ref().String(), x.fs)
+	if err != nil {
 		return nil, err
 	}
 	r := tree.NewReader(tree.New(), diag.ConfigError)
@@ -60,7 +63,14 @@ func (x *expander) text(key, s string) string {
 	}
 	out, err := tmpl.Expand(s, x.env, nil)
 	if err != nil {
-		x.fs = append(x.fs, diag.Errorf(diag.ConfigError, 0, 0, "config.%s: %s", key, err))
+		x.fs = append(x.fs, diag.Errorf(
+			diag.ConfigError,
+			0,
+			0,
+			"config.%s: %s",
+			key,
+			err,
+		))
 	}
 	return out
 }
@@ -106,5 +116,7 @@ func variables(text string, defaults bool) []string {
 
 // upperName reports whether a template takes s for a variable.
 func upperName(s string) bool {
-	return s != "" && (s[0] < '0' || s[0] > '9') && strings.Trim(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") == ""
+	return s != "" &&
+		(s[0] < '0' || s[0] > '9') &&
+		strings.Trim(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") == ""
 }

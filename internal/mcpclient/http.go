@@ -85,7 +85,11 @@ func (w *web) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	if sent, ok := r.Context().Value(requestKey{}).(*request); ok && r.Method == http.MethodPost && res.StatusCode == http.StatusNotFound && r.Header.Get("Mcp-Session-Id") != "" {
+	sent, ok := r.Context().Value(requestKey{}).(*request)
+	if ok &&
+		r.Method == http.MethodPost &&
+		res.StatusCode == http.StatusNotFound &&
+		r.Header.Get("Mcp-Session-Id") != "" {
 		sent.unread.Store(true) // the protocol: the session has ended
 	}
 	media, _ := httpx.MediaType(res.Header.Get("Content-Type"))
@@ -158,7 +162,9 @@ func (m *wholeMessage) Read(p []byte) (int, error) {
 }
 
 // Close implements io.Closer.
-func (m *wholeMessage) Close() error { return m.body.Close() }
+func (m *wholeMessage) Close() error {
+	return m.body.Close()
+}
 
 // events is a stream of events whose messages are made readable.
 type events struct {
@@ -227,7 +233,10 @@ func (e *events) line() ([]byte, error) {
 		}
 		switch {
 		case err == nil:
-			return bytes.TrimSuffix(bytes.TrimSuffix(out, []byte{'\n'}), []byte{'\r'}), nil
+			return bytes.TrimSuffix(
+				bytes.TrimSuffix(out, []byte{'\n'}),
+				[]byte{'\r'},
+			), nil
 		case errors.Is(err, bufio.ErrBufferFull):
 		case len(out) > 0:
 			return out, nil
@@ -238,4 +247,6 @@ func (e *events) line() ([]byte, error) {
 }
 
 // Close implements io.Closer.
-func (e *events) Close() error { return e.body.Close() }
+func (e *events) Close() error {
+	return e.body.Close()
+}

@@ -53,7 +53,8 @@ func List(ctx context.Context, r *resolve.Resolver, tools bool) ([]Listed, error
 		}
 		l.read(ctx, r, e)
 		for _, t := range entries {
-			if t.Root == e.Root && path.Dir(t.Ref.ID) == path.Join(Folder, l.Name) {
+			if t.Root == e.Root &&
+				path.Dir(t.Ref.ID) == path.Join(Folder, l.Name) {
 				l.Files = append(l.Files, t)
 				if tools {
 					l.Tools = append(l.Tools, listedTool(ctx, r, t))
@@ -98,7 +99,13 @@ func listedTool(ctx context.Context, r *resolve.Resolver, e resolve.Entry) Liste
 
 // Data returns the server as plain values. Variables are not filled in.
 func (l *Listed) Data(tools bool) map[string]any {
-	m := map[string]any{"name": l.Name, "space": l.Space, "path": l.Path, "tool_count": len(l.Files), "trusted": l.Err == nil}
+	m := map[string]any{
+		"name":       l.Name,
+		"space":      l.Space,
+		"path":       l.Path,
+		"tool_count": len(l.Files),
+		"trusted":    l.Err == nil,
+	}
 	if l.Shadow {
 		m["shadowed"] = true
 	}

@@ -126,7 +126,8 @@ func (c *client) discover(ctx context.Context, in exec.NativeCall) (map[string]a
 	}
 	o := c.options(&in)
 	o.Discreet = true
-	if err := in.Held.Allows(policy.Execute, item.Ref{Kind: item.Tool, ID: shell}); err != nil {
+	err := in.Held.Allows(policy.Execute, item.Ref{Kind: item.Tool, ID: shell})
+	if err != nil {
 		if s.Transport == Stdio || len(s.Headers) > 0 {
 			return nil, err
 		}
@@ -137,7 +138,7 @@ func (c *client) discover(ctx context.Context, in exec.NativeCall) (map[string]a
 		defer public.Close()
 		o.Web = public.Transport()
 	}
-	s, err := s.Expand(in.Env, nil)
+	s, err = s.Expand(in.Env, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -169,7 +170,14 @@ func discovered(s *Server, session *Session, tools []Tool) map[string]any {
 			warnings = append(warnings, f.Message)
 		}
 	}
-	m := map[string]any{"success": true, "transport": s.Transport, "protocol": session.Protocol(), "server": session.Software(), "tools": list, "count": len(list)}
+	m := map[string]any{
+		"success":   true,
+		"transport": s.Transport,
+		"protocol":  session.Protocol(),
+		"server":    session.Software(),
+		"tools":     list,
+		"count":     len(list),
+	}
 	if len(warnings) > 0 {
 		m["warnings"] = warnings
 	}

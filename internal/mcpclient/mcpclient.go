@@ -51,4 +51,6 @@ func Natives(p Params) map[string]exec.Native {
 type client struct{ p Params }
 
 // allowed checks the capability of a caller to start or reach a server.
-func allowed(in *exec.NativeCall, s *Server) error { return in.Held.Allows(policy.Execute, s.Ref()) }
+func allowed(in *exec.NativeCall, s *Server) error {
+	return in.Held.Allows(policy.Execute, s.Ref())
+}

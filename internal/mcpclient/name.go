@@ -19,7 +19,9 @@ func Segment(name string) string {
 	for i := 0; i < len(name); i++ {
 		c := name[i]
 		switch {
-		case c == '_' && escape(name[i:]), !segmentByte(c, i == 0), i == 0 && winname.Device(name):
+		case c == '_' && escape(name[i:]),
+			!segmentByte(c, i == 0),
+			i == 0 && winname.Device(name):
 			fmt.Fprintf(&b, "_x%02x", c)
 		default:
 			b.WriteByte(c)
@@ -45,13 +47,22 @@ func Original(segment string) string {
 
 // escape reports whether s begins with _xHH.
 func escape(s string) bool {
-	return len(s) >= 4 && s[0] == '_' && s[1] == 'x' && lowerHex(s[2]) && lowerHex(s[3])
+	return len(s) >= 4 &&
+		s[0] == '_' &&
+		s[1] == 'x' &&
+		lowerHex(s[2]) &&
+		lowerHex(s[3])
 }
 
-func lowerHex(c byte) bool { return c >= '0' && c <= '9' || c >= 'a' && c <= 'f' }
+func lowerHex(c byte) bool {
+	return c >= '0' && c <= '9' || c >= 'a' && c <= 'f'
+}
 
 func segmentByte(c byte, first bool) bool {
-	return c|0x20 >= 'a' && c|0x20 <= 'z' || c >= '0' && c <= '9' || c == '_' || c == '-' && !first
+	return c|0x20 >= 'a' && c|0x20 <= 'z' ||
+		c >= '0' && c <= '9' ||
+		c == '_' ||
+		c == '-' && !first
 }
 
 // ToolRef returns the ref of the item of a server's tool.

@@ -23,7 +23,11 @@ type slot struct {
 
 // Get returns the live session under key, or opens one with dial. Concurrent calls
 // with the same key wait and get the same session.
-func (p *Pool) Get(ctx context.Context, key string, dial func(context.Context) (*Session, error)) (*Session, error) {
+func (p *Pool) Get(
+	ctx context.Context,
+	key string,
+	dial func(context.Context) (*Session, error),
+) (*Session, error) {
 	s, err := p.slot(key)
 	if err != nil {
 		return nil, err
@@ -53,7 +57,9 @@ func (p *Pool) Get(ctx context.Context, key string, dial func(context.Context) (
 	return session, nil
 }
 
-func errClosed() error { return diag.New(diag.Cancelled, "reaching an MCP server: rye is ending") }
+func errClosed() error {
+	return diag.New(diag.Cancelled, "reaching an MCP server: rye is ending")
+}
 
 func (p *Pool) slot(key string) (*slot, error) {
 	p.mu.Lock()

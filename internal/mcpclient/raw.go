@@ -52,7 +52,9 @@ func readable(b []byte) []byte {
 // keepRaw adds the text of a list of tools, or of a tool's result, to its _meta.
 func keepRaw(result json.RawMessage) (json.RawMessage, bool) {
 	var m map[string]json.RawMessage
-	ofTool := func() bool { return m["content"] != nil || m["structuredContent"] != nil }
+	ofTool := func() bool {
+		return m["content"] != nil || m["structuredContent"] != nil
+	}
 	if json.Unmarshal(result, &m) != nil || !ofTool() && !isList(m["tools"]) {
 		return result, false
 	}
@@ -137,10 +139,13 @@ func rawTools(meta mcp.Meta) []map[string]json.RawMessage {
 
 // exact parses a value of a result. An integer is an int64 if it fits 64 bits;
 // every other number is a json.Number with the server's digits.
-func exact(b json.RawMessage) (any, error) { return decode(b, exactNumber) }
+func exact(b json.RawMessage) (any, error) {
+	return decode(b, exactNumber)
+}
 
 func exactNumber(n json.Number) any {
-	if i, err := strconv.ParseInt(n.String(), 10, 64); err == nil {
+	i, err := strconv.ParseInt(n.String(), 10, 64)
+	if err == nil {
 		return i
 	}
 	return n
@@ -149,7 +154,9 @@ func exactNumber(n json.Number) any {
 // plain parses a value of a definition: nil, bool, string, []any, map[string]any
 // and numbers. A whole number is an int64, because YAML distinguishes it from a
 // float, or a json.Number beyond 64 bits.
-func plain(b json.RawMessage) (any, error) { return decode(b, plainNumber) }
+func plain(b json.RawMessage) (any, error) {
+	return decode(b, plainNumber)
+}
 
 // plainNumber reports whether YAML keeps a number. Numbers beyond 64 bits are stored as they
 // are, in items only: files that rye decides by refuse them.
@@ -161,7 +168,8 @@ func plainNumber(n json.Number) any {
 		}
 		return v
 	case json.Number:
-		if _, err := strconv.ParseFloat(n.String(), 64); err == nil && bytes.ContainsAny([]byte(n), ".eE") {
+		_, err := strconv.ParseFloat(n.String(), 64)
+		if err == nil && bytes.ContainsAny([]byte(n), ".eE") {
 			f, _ := v.Float64() // YAML has no longer fractions
 			return f
 		}
@@ -175,7 +183,8 @@ func decode(b json.RawMessage, number func(json.Number) any) (any, error) {
 	d := json.NewDecoder(bytes.NewReader(b))
 	d.UseNumber()
 	var v any
-	if err := d.Decode(&v); err != nil && err != io.EOF {
+	err := d.Decode(&v)
+	if err != nil && err != io.EOF {
 		return nil, err
 	}
 	return numbers(v, number), nil

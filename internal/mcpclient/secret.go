@@ -37,7 +37,9 @@ func secretParts(address string) []string {
 	query := u.Query()
 	for _, name := range slices.Sorted(maps.Keys(query)) {
 		for _, value := range query[name] {
-			if len(variables(value, true)) == 0 && value != "" && (secretName().MatchString(words(name)) || random(value)) {
+			if len(variables(value, true)) == 0 &&
+				value != "" &&
+				(secretName().MatchString(words(name)) || random(value)) {
 				out = append(out, "parameter "+quoted(name))
 				break
 			}

@@ -64,7 +64,9 @@ func ServerRef(name string) item.Ref {
 }
 
 // Ref returns the ref of the server's item.
-func (s *Server) Ref() item.Ref { return ServerRef(s.Name) }
+func (s *Server) Ref() item.Ref {
+	return ServerRef(s.Name)
+}
 
 // CheckName returns an error unless name is one segment of an id and not the name of the
 // directory of server items.

@@ -18,7 +18,10 @@ func ReadServer(it *resolve.Item) (*Server, error) {
 	if it.Meta.ToolType != ServerType {
 		return nil, diag.New(diag.ConfigError, "%s: its tool_type is %q, not %s", doing, it.Meta.ToolType, ServerType)
 	}
-	r := tree.NewReader(&tree.Doc{Root: it.Meta.Fields, Pos: it.Meta.Pos}, diag.ConfigError)
+	r := tree.NewReader(
+		&tree.Doc{Root: it.Meta.Fields, Pos: it.Meta.Pos},
+		diag.ConfigError,
+	)
 	s := readServer(it.Ref.Name(), r.Map("config"))
 	stated, found := it.Confinement()
 	if diag.Failed(found) {
@@ -38,7 +41,10 @@ func ReadServer(it *resolve.Item) (*Server, error) {
 // findings have no path and no position; their messages begin with the key, for
 // example "config.timeout".
 func ParseServer(name string, config map[string]any) (*Server, []diag.Finding) {
-	r := tree.NewReader(&tree.Doc{Root: map[string]any{"config": config}}, diag.ConfigError)
+	r := tree.NewReader(
+		&tree.Doc{Root: map[string]any{"config": config}},
+		diag.ConfigError,
+	)
 	return readServer(name, r.Map("config")), r.Findings()
 }
 

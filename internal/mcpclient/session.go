@@ -120,7 +120,8 @@ func (s *Session) Tools(ctx context.Context) ([]Tool, error) {
 }
 
 func (s *Session) list(ctx context.Context) ([]Tool, error) {
-	if r := s.cs.InitializeResult(); r != nil && r.Capabilities != nil && r.Capabilities.Tools == nil {
+	r := s.cs.InitializeResult()
+	if r != nil && r.Capabilities != nil && r.Capabilities.Tools == nil {
 		return nil, nil // it declares no tools
 	}
 	var out []Tool
@@ -190,7 +191,8 @@ func (r *Result) Data() map[string]any {
 func (r *Result) text() string {
 	var parts []string
 	for _, c := range r.Content {
-		if m, ok := c.(map[string]any); ok && m["type"] == "text" {
+		m, ok := c.(map[string]any)
+		if ok && m["type"] == "text" {
 			s, _ := m["text"].(string)
 			parts = append(parts, s)
 		}
@@ -202,12 +204,21 @@ func (r *Result) text() string {
 }
 
 // Call calls a tool. It fails if the server is silent for its timeout.
-func (s *Session) Call(ctx context.Context, tool string, args map[string]any) (*Result, error) {
+func (s *Session) Call(
+	ctx context.Context,
+	tool string,
+	args map[string]any,
+) (*Result, error) {
 	return s.CallWatched(ctx, tool, args, func(_, _ float64, _ string) {})
 }
 
 // CallWatched is Call with the server's progress reports.
-func (s *Session) CallWatched(ctx context.Context, tool string, args map[string]any, onProgress ProgressFunc) (*Result, error) {
+func (s *Session) CallWatched(
+	ctx context.Context,
+	tool string,
+	args map[string]any,
+	onProgress ProgressFunc,
+) (*Result, error) {
 	within, cancel := context.WithCancel(ctx)
 	defer cancel()
 	silence := time.AfterFunc(s.server.Timeout, cancel)
@@ -301,7 +312,9 @@ func (s *Session) explainSince(ctx context.Context, from moment, doing string, e
 // forgottenError means that the server did not read the request, because its session has ended.
 type forgottenError struct{ error }
 
-func (e *forgottenError) Unwrap() error { return e.error }
+func (e *forgottenError) Unwrap() error {
+	return e.error
+}
 
 // forgotten reports whether a server refused a request without reading it because
 // its session has ended. Other calls of the session fail too, which the server may have read.
@@ -352,7 +365,9 @@ func (s *Session) cause(ctx context.Context, what string, err error) *diag.Error
 	case errors.As(err, &refused) && refused.Code != notSent:
 		return diag.New(diag.ExecutionFailed, "%s: it answers %s", what, quoted(refused.Message)).
 			WithDetail("jsonrpc_code", refused.Code)
-	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled), ctx.Err() != nil:
+	case errors.Is(err, context.DeadlineExceeded),
+		errors.Is(err, context.Canceled),
+		ctx.Err() != nil:
 		return diag.New(diag.Timeout, "%s: no answer within %s", what, s.server.Timeout.Round(time.Millisecond)).
 			WithReason("mcp_timeout").WithDetail("server", s.server.Ref().String())
 	case strings.Contains(err.Error(), " into Go "): // the library's words for a result of another shape

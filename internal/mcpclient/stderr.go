@@ -32,7 +32,8 @@ func (p *program) since(m moment) (stderr, skipped string) {
 	b := visibleText(p.tail[int64(len(p.tail))-fresh:])
 	if over := len(b) - maxStderr; over > 0 {
 		b = b[over:]
-		if i := bytes.IndexByte(b, '\n'); i >= 0 && i < len(b)/2 {
+		i := bytes.IndexByte(b, '\n')
+		if i >= 0 && i < len(b)/2 {
 			b = b[i+1:] // the cut is inside a line
 		}
 	}

@@ -59,7 +59,12 @@ type program struct {
 
 // startProgram starts a server. It runs until Close or the end of ctx. confine changes
 // the command before.
-func startProgram(ctx context.Context, c proc.Cmd, ask *probe, confine func(*proc.Cmd) (*exec.Sandbox, func(*proc.Result) error, error)) *program {
+func startProgram(
+	ctx context.Context,
+	c proc.Cmd,
+	ask *probe,
+	confine func(*proc.Cmd) (*exec.Sandbox, func(*proc.Result) error, error),
+) *program {
 	ctx, cancel := context.WithCancel(ctx)
 	r, w := io.Pipe()
 	p := &program{
@@ -88,7 +93,12 @@ func startProgram(ctx context.Context, c proc.Cmd, ask *probe, confine func(*pro
 }
 
 // run runs the program to its end.
-func (p *program) run(ctx context.Context, c proc.Cmd, finish func(*proc.Result) error, err error) {
+func (p *program) run(
+	ctx context.Context,
+	c proc.Cmd,
+	finish func(*proc.Result) error,
+	err error,
+) {
 	if err != nil {
 		p.err = err
 		return
@@ -101,10 +111,14 @@ func (p *program) run(ctx context.Context, c proc.Cmd, finish func(*proc.Result)
 }
 
 // Connect implements mcp.Transport.
-func (p *program) Connect(context.Context) (mcp.Connection, error) { return p, nil }
+func (p *program) Connect(context.Context) (mcp.Connection, error) {
+	return p, nil
+}
 
 // SessionID implements mcp.Connection.
-func (p *program) SessionID() string { return "" }
+func (p *program) SessionID() string {
+	return ""
+}
 
 // Read implements mcp.Connection.
 func (p *program) Read(ctx context.Context) (jsonrpc.Message, error) {
@@ -230,7 +244,9 @@ func (p *program) state() (why error) {
 }
 
 // dead reports whether the process is gone.
-func (p *program) dead() bool { return isClosed(p.ended) }
+func (p *program) dead() bool {
+	return isClosed(p.ended)
+}
 
 // failed reports whether the process ended by itself or its output is invalid.
 func (p *program) failed() bool {

@@ -51,16 +51,24 @@ func OpenStore(ctx context.Context, p StoreParams) (*Store, error) {
 }
 
 // Close permits other processes to change the servers of the space.
-func (s *Store) Close() { _ = s.lock.Release() }
+func (s *Store) Close() {
+	_ = s.lock.Release()
+}
 
 // ServerPath returns the path of a server's item below .ai.
-func ServerPath(server string) string { return "tools/" + ServerRef(server).ID + ".yaml" }
+func ServerPath(server string) string {
+	return "tools/" + ServerRef(server).ID + ".yaml"
+}
 
 // ToolPath returns the path of the item of a tool below .ai.
-func ToolPath(server, tool string) string { return "tools/" + ToolRef(server, tool).ID + ".yaml" }
+func ToolPath(server, tool string) string {
+	return "tools/" + ToolRef(server, tool).ID + ".yaml"
+}
 
 // toolDir returns the directory of the items of a server's tools below .ai.
-func toolDir(server string) string { return path.Join("tools", Folder, server) }
+func toolDir(server string) string {
+	return path.Join("tools", Folder, server)
+}
 
 // Find returns a server of this space; its Err may be set.
 func (s *Store) Find(ctx context.Context, name string) (*Listed, error) {
@@ -158,7 +166,8 @@ func (s *Store) Write(ctx context.Context, name string, files map[string][]byte)
 		if rel == server {
 			continue
 		}
-		if err := stage.WriteFile(dir, path.Base(rel), files[rel], 0o644); err != nil {
+		err := stage.WriteFile(dir, path.Base(rel), files[rel], 0o644)
+		if err != nil {
 			return fail(err)
 		}
 	}
@@ -192,7 +201,8 @@ func (s *Store) Remove(l *Listed) error {
 	if err := stage.Commit(); err != nil {
 		return fail(err)
 	}
-	if err := s.p.Root.Remove(ServerPath(l.Name)); err != nil {
+	err = s.p.Root.Remove(ServerPath(l.Name))
+	if err != nil {
 		stage.Undo()
 		return fail(err)
 	}

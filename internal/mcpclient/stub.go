@@ -122,7 +122,10 @@ func ReadStub(it *resolve.Item) (*Stub, error) {
 // Matches reports whether the item matches the current server and tool.
 func (s *Stub) Matches(server *Server, t Tool) bool {
 	hash, err := t.Hash()
-	return err == nil && s.Tool == t.Name && s.Definition == hash && s.Reached == server.Reached()
+	return err == nil &&
+		s.Tool == t.Name &&
+		s.Definition == hash &&
+		s.Reached == server.Reached()
 }
 
 // signed returns the tool's definition in its item.

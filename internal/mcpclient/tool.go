@@ -103,7 +103,8 @@ func (t Tool) Texts() []TextAt {
 	if t.Title != "" {
 		out = append(out, TextAt{"title", t.Title})
 	}
-	if b, err := jsonx.Marshal(t.Annotations); err == nil && len(t.Annotations) > 0 {
+	b, err := jsonx.Marshal(t.Annotations)
+	if err == nil && len(t.Annotations) > 0 {
 		out = append(out, TextAt{"annotations", string(b)})
 	}
 	schemas := map[string]any{"inputSchema": t.InputSchema, "outputSchema": t.OutputSchema}
@@ -115,7 +116,10 @@ func (t Tool) Texts() []TextAt {
 			case isKey && word != "properties" && schemaWord(text), !isKey && word == "type" && typeWord(text):
 				return
 			case isKey || word == "enum" || word == "required": // of one list
-				if i := slices.IndexFunc(out, func(s TextAt) bool { return s.At == key }); i >= 0 {
+				i := slices.IndexFunc(out, func(s TextAt) bool {
+					return s.At == key
+				})
+				if i >= 0 {
 					out[i].Text += ", " + text
 					return
 				}

@@ -8,12 +8,16 @@ import (
 // Fence returns the first fenced block of a language that is not inside a longer
 // block or a block of the other fence character. The block ends at the first
 // closing fence of at least its length, else at the end of src.
-func Fence(src []byte, lang string) (Block, bool) { return block(src, lang, noDelay) }
+func Fence(src []byte, lang string) (Block, bool) {
+	return block(src, lang, noDelay)
+}
 
 // DirectiveFence returns the first xml block as Fence does, except that it ends
 // at the first closing fence after </directive>: the directive may contain
 // fences.
-func DirectiveFence(src []byte) (Block, bool) { return block(src, "xml", afterDirective) }
+func DirectiveFence(src []byte) (Block, bool) {
+	return block(src, "xml", afterDirective)
+}
 
 func noDelay([]byte) int { return 0 }
 
@@ -26,7 +30,8 @@ func afterDirective(inner []byte) int {
 			return 0
 		}
 		from += i + len(tag)
-		if rest := bytes.TrimLeft(inner[from:], " \t\r\n"); len(rest) > 0 && rest[0] == '>' {
+		rest := bytes.TrimLeft(inner[from:], " \t\r\n")
+		if len(rest) > 0 && rest[0] == '>' {
 			return len(inner) - len(rest) + 1
 		}
 	}
@@ -61,7 +66,8 @@ func (b *Block) end(f fence, start int, src []byte, from int) {
 	w := walker{src: src, off: start}
 	for !w.done() {
 		at := w.off
-		if line := w.next(); at-start >= from && f.closes(line) {
+		line := w.next()
+		if at-start >= from && f.closes(line) {
 			b.Inner = src[start:at]
 			b.After = src[w.off:]
 			b.Closed = true
@@ -82,7 +88,9 @@ type fence struct {
 func opening(line []byte) (fence, bool) {
 	text := string(line)
 	trimmed := strings.TrimLeft(text, " ")
-	if len(text)-len(trimmed) > 3 || trimmed == "" || trimmed[0] != '`' && trimmed[0] != '~' {
+	if len(text)-len(trimmed) > 3 ||
+		trimmed == "" ||
+		trimmed[0] != '`' && trimmed[0] != '~' {
 		return fence{}, false
 	}
 	info := strings.TrimLeft(trimmed, trimmed[:1])
@@ -102,7 +110,11 @@ func (f fence) is(lang string) bool {
 // closes reports whether the line ends the block that f opened.
 func (f fence) closes(line []byte) bool {
 	g, ok := opening(line)
-	return ok && f.length > 0 && g.char == f.char && g.length >= f.length && g.info == ""
+	return ok &&
+		f.length > 0 &&
+		g.char == f.char &&
+		g.length >= f.length &&
+		g.info == ""
 }
 
 // hides reports whether g is text inside the block that f opened. A fence of the

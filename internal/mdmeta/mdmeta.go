@@ -74,7 +74,8 @@ func heading(line string) (string, bool) {
 		return "", false
 	}
 	rest = strings.TrimSpace(rest)
-	if bare := strings.TrimRight(rest, "#"); bare == "" || strings.HasSuffix(bare, " ") {
+	bare := strings.TrimRight(rest, "#")
+	if bare == "" || strings.HasSuffix(bare, " ") {
 		rest = strings.TrimSpace(bare)
 	}
 	return rest, rest != ""

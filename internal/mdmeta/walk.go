@@ -13,7 +13,9 @@ type walker struct {
 	line int // number of the last line returned
 }
 
-func (w *walker) done() bool { return w.off >= len(w.src) }
+func (w *walker) done() bool {
+	return w.off >= len(w.src)
+}
 
 // next returns the next line without its end.
 func (w *walker) next() []byte {

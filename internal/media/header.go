@@ -87,7 +87,10 @@ func jpegHeader(data []byte) (header, error) {
 		}
 		isFrame := marker >= 0xc0 && marker <= 0xcf && marker != 0xc4 && marker != 0xc8 && marker != 0xcc
 		if isFrame {
-			return jpegFrame(marker, data[min(at+4, len(data)):min(at+2+length, len(data))])
+			return jpegFrame(
+				marker,
+				data[min(at+4, len(data)):min(at+2+length, len(data))],
+			)
 		}
 		if marker == 0xda || marker == 0xd9 {
 			return header{}, errors.New("it has no frame")
@@ -111,7 +114,11 @@ func jpegFrame(marker byte, frame []byte) (header, error) {
 	for i := range components {
 		factor := frame[7+3*i]
 		product := int(factor>>4) * int(factor&15)
-		most = max(most, int(frame[7]>>4)*int(frame[7]&15), product)
+		most = max(
+			most,
+			int(frame[7]>>4)*int(frame[7]&15),
+			product,
+		)
 		sampled += product
 	}
 	samples := area(h.width, h.height) * int64(sampled) / int64(most)
@@ -202,4 +209,6 @@ func webpHeader(data []byte) (header, error) {
 	return h, nil
 }
 
-func uint24(b []byte) uint32 { return uint32(b[0]) | uint32(b[1])<<8 | uint32(b[2])<<16 }
+func uint24(b []byte) uint32 {
+	return uint32(b[0]) | uint32(b[1])<<8 | uint32(b[2])<<16
+}

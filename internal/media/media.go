@@ -71,8 +71,12 @@ func IsImage(mediaType string) bool {
 // the file and the type that its sender states do not matter. A text that begins with the
 // name of a format, such as "ID3 tags", is a text: the bytes after it are not characters.
 func Recognise(head []byte) string {
-	begins := func(s string) bool { return bytes.HasPrefix(head, []byte(s)) }
-	riff := func(form string) bool { return begins("RIFF") && len(head) >= 12 && string(head[8:12]) == form }
+	begins := func(s string) bool {
+		return bytes.HasPrefix(head, []byte(s))
+	}
+	riff := func(form string) bool {
+		return begins("RIFF") && len(head) >= 12 && string(head[8:12]) == form
+	}
 	switch {
 	case begins("\x89PNG\r\n\x1a\n"):
 		return PNG
@@ -86,7 +90,8 @@ func Recognise(head []byte) string {
 		return PDF
 	case riff("WAVE"):
 		return WAV
-	case begins("ID3") && len(head) > 9 && head[3] < ' ', len(head) > 1 && head[0] == 0xff && (head[1] == 0xfb || head[1] == 0xf3 || head[1] == 0xf2):
+	case begins("ID3") && len(head) > 9 && head[3] < ' ',
+		len(head) > 1 && head[0] == 0xff && (head[1] == 0xfb || head[1] == 0xf3 || head[1] == 0xf2):
 		return MP3
 	case begins("OggS\x00"):
 		return OGG
@@ -170,10 +175,25 @@ func Check(name string, data []byte) (Info, error) {
 	case h.width <= 0 || h.height <= 0:
 		return info, diag.New(diag.ValidationFailed, "reading %q: the image is %d x %d pixels", name, h.width, h.height)
 	case int64(h.width)*int64(h.height) > MaxPixels:
-		return info, diag.New(diag.TooLarge, "reading %q: the image is %d x %d pixels, more than %d million", name, h.width, h.height, MaxPixels/1_000_000).
+		return info, diag.New(
+			diag.TooLarge,
+			"reading %q: the image is %d x %d pixels, more than %d million",
+			name,
+			h.width,
+			h.height,
+			MaxPixels/1_000_000,
+		).
 			WithDetail("width", h.width).WithDetail("height", h.height)
 	case h.memory > maxMemory:
-		return info, diag.New(diag.TooLarge, "reading %q: decoding the image of %d x %d pixels needs %d MiB, more than %d", name, h.width, h.height, h.memory>>20, maxMemory>>20).
+		return info, diag.New(
+			diag.TooLarge,
+			"reading %q: decoding the image of %d x %d pixels needs %d MiB, more than %d",
+			name,
+			h.width,
+			h.height,
+			h.memory>>20,
+			maxMemory>>20,
+		).
 			WithDetail("width", h.width).WithDetail("height", h.height)
 	}
 	return info, nil

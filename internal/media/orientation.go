@@ -33,7 +33,8 @@ func orientation(mediaType string, data []byte) int {
 		if order.Uint16(field) != orientationTag {
 			continue
 		}
-		if n := int(order.Uint16(field[8:])); n >= 1 && n <= 8 {
+		n := int(order.Uint16(field[8:]))
+		if n >= 1 && n <= 8 {
 			return n
 		}
 		return 1

@@ -71,10 +71,14 @@ func decode(info Info, data []byte) (image.Image, error) {
 	switch info.Type {
 	case PNG:
 		config, err = png.DecodeConfig(bytes.NewReader(data))
-		read = func() (image.Image, error) { return png.Decode(bytes.NewReader(data)) }
+		read = func() (image.Image, error) {
+			return png.Decode(bytes.NewReader(data))
+		}
 	case JPEG:
 		config, err = jpeg.DecodeConfig(bytes.NewReader(data))
-		read = func() (image.Image, error) { return jpeg.Decode(bytes.NewReader(data)) }
+		read = func() (image.Image, error) {
+			return jpeg.Decode(bytes.NewReader(data))
+		}
 	case GIF:
 		config, err = gif.DecodeConfig(bytes.NewReader(data))
 		read = func() (image.Image, error) {
@@ -161,13 +165,25 @@ func decodeFrame(info Info, frame []byte) (image.Image, error) {
 		return picture, err
 	}
 	canvas := image.NewNRGBA(image.Rect(0, 0, info.Width, info.Height))
-	draw.Draw(canvas, image.Rect(left, top, left+width, top+height), picture, picture.Bounds().Min, draw.Src)
+	draw.Draw(
+		canvas,
+		image.Rect(left, top, left+width, top+height),
+		picture,
+		picture.Bounds().Min,
+		draw.Src,
+	)
 	return canvas, nil
 }
 
 func encodeChunk(id string, data []byte) []byte {
 	n := len(data)
-	out := append([]byte(id), byte(n), byte(n>>8), byte(n>>16), byte(n>>24))
+	out := append(
+		[]byte(id),
+		byte(n),
+		byte(n>>8),
+		byte(n>>16),
+		byte(n>>24),
+	)
 	out = append(out, data...)
 	if n%2 == 1 {
 		out = append(out, 0)
@@ -181,7 +197,9 @@ func fit(width, height int) (int, int) {
 	if longer <= MaxEdge {
 		return width, height
 	}
-	scaled := func(n int) int { return max(int(math.Round(float64(n)*MaxEdge/float64(longer))), 1) }
+	scaled := func(n int) int {
+		return max(int(math.Round(float64(n)*MaxEdge/float64(longer))), 1)
+	}
 	return scaled(width), scaled(height)
 }
 
@@ -208,7 +226,13 @@ func shrink(src image.Image, width, height int) *image.RGBA {
 		for sy := int(top); float64(sy) < bottom; sy++ {
 			share := min(bottom, float64(sy+1)) - max(top, float64(sy))
 			if sy != at {
-				draw.Draw(row, row.Rect, src, image.Pt(from.Min.X, from.Min.Y+sy), draw.Src)
+				draw.Draw(
+					row,
+					row.Rect,
+					src,
+					image.Pt(from.Min.X, from.Min.Y+sy),
+					draw.Src,
+				)
 				at = sy
 			}
 			addRow(sums, row.Pix, columns, share)
@@ -254,10 +278,17 @@ func encode(picture *image.RGBA, lossy bool) ([]byte, string, error) {
 		out.Reset()
 	}
 	flat := image.NewRGBA(picture.Rect) // JPEG has no transparency
-	draw.Draw(flat, flat.Rect, image.NewUniform(color.White), image.Point{}, draw.Src)
+	draw.Draw(
+		flat,
+		flat.Rect,
+		image.NewUniform(color.White),
+		image.Point{},
+		draw.Src,
+	)
 	draw.Draw(flat, flat.Rect, picture, image.Point{}, draw.Over)
 	for quality := jpegQuality; ; quality -= 20 {
-		if err := jpeg.Encode(&out, flat, &jpeg.Options{Quality: quality}); err != nil {
+		err := jpeg.Encode(&out, flat, &jpeg.Options{Quality: quality})
+		if err != nil {
 			return nil, "", err
 		}
 		if out.Len() <= MaxPrepared || quality <= 25 {

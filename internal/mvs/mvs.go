@@ -19,7 +19,10 @@ type Module = lock.Module
 
 // Compare orders by id, then by the text of the version.
 func Compare(a, b Module) int {
-	return cmp.Or(a.ID.Compare(b.ID), cmp.Compare(a.Version, b.Version))
+	return cmp.Or(
+		a.ID.Compare(b.ID),
+		cmp.Compare(a.Version, b.Version),
+	)
 }
 
 // Reqs is the source of the graph.
@@ -87,10 +90,14 @@ type ModuleError struct {
 	Err    error
 }
 
-func (e ModuleError) Error() string { return fmt.Sprintf("reading %s: %v", e.Module, e.Err) }
+func (e ModuleError) Error() string {
+	return fmt.Sprintf("reading %s: %v", e.Module, e.Err)
+}
 
 // Unwrap returns the cause.
-func (e ModuleError) Unwrap() error { return e.Err }
+func (e ModuleError) Unwrap() error {
+	return e.Err
+}
 
 func (e Errors) Error() string {
 	if len(e) == 1 {
@@ -115,7 +122,13 @@ func BuildList(ctx context.Context, root Root, reqs Reqs) (*Graph, error) {
 	if n == 0 {
 		n = maxParallel
 	}
-	w := &walk{root: root, reqs: reqs, slots: make(chan struct{}, n), seen: map[Module]bool{}, edges: map[Module][]Module{}}
+	w := &walk{
+		root:  root,
+		reqs:  reqs,
+		slots: make(chan struct{}, n),
+		seen:  map[Module]bool{},
+		edges: map[Module][]Module{},
+	}
 	roots := w.start(ctx)
 	if err := w.failure(ctx); err != nil {
 		return nil, err

@@ -50,7 +50,9 @@ func (w *walk) failure(ctx context.Context) error {
 	if len(w.errs) == 0 {
 		return nil
 	}
-	slices.SortFunc(w.errs, func(a, b ModuleError) int { return Compare(a.Module, b.Module) })
+	slices.SortFunc(w.errs, func(a, b ModuleError) int {
+		return Compare(a.Module, b.Module)
+	})
 	return w.errs
 }
 

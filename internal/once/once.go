@@ -133,7 +133,11 @@ func (m *Map[K, V]) bound() {
 }
 
 // search finds the value. If that panics, waiting calls search themselves.
-func (m *Map[K, V]) search(key K, c *call[V], f Fact[V]) {
+func (m *Map[K, V]) search(
+	key K,
+	c *call[V],
+	f Fact[V],
+) {
 	var former V
 	if c.former != nil {
 		former = c.former.value

@@ -55,11 +55,17 @@ func (d *Dir) Close() error {
 
 // Read is the function Read in an open directory. A file whose name on the disk has
 // another spelling is missing, on every file system.
-func (d *Dir) Read(rel string, max int64) ([]byte, Info, error) { return d.ReadInto(nil, rel, max) }
+func (d *Dir) Read(rel string, max int64) ([]byte, Info, error) {
+	return d.ReadInto(nil, rel, max)
+}
 
 // ReadInto is Read for callers that read many files one after the other: the content is in
 // the memory of buf if it is large enough, else in new memory.
-func (d *Dir) ReadInto(buf []byte, rel string, max int64) (content []byte, info Info, err error) {
+func (d *Dir) ReadInto(
+	buf []byte,
+	rel string,
+	max int64,
+) (content []byte, info Info, err error) {
 	err = d.at(rel, func(b backend) error {
 		content, info, err = b.read(buf, rel, max)
 		return err
@@ -171,7 +177,11 @@ func (d *Dir) list(rel string) ([]fs.DirEntry, error) {
 	return des, nil
 }
 
-func (d *Dir) walk(rel string, des []fs.DirEntry, fn func(rel string, e Entry) error) error {
+func (d *Dir) walk(
+	rel string,
+	des []fs.DirEntry,
+	fn func(rel string, e Entry) error,
+) error {
 	slices.SortFunc(des, byPath)
 	for _, de := range des {
 		path := de.Name()
@@ -186,7 +196,11 @@ func (d *Dir) walk(rel string, des []fs.DirEntry, fn func(rel string, e Entry) e
 }
 
 // visit calls fn for one entry and, if it is a directory, for everything below.
-func (d *Dir) visit(path string, de fs.DirEntry, fn func(rel string, e Entry) error) error {
+func (d *Dir) visit(
+	path string,
+	de fs.DirEntry,
+	fn func(rel string, e Entry) error,
+) error {
 	e := Entry{Name: de.Name(), Type: de.Type()}
 	if e.Err = typeFault(path, e.Type); e.Err == nil {
 		e.Err = CheckRel(path)
@@ -217,7 +231,8 @@ func byPath(a, b fs.DirEntry) int {
 	x := a.Name()
 	y := b.Name()
 	n := min(len(x), len(y))
-	if c := cmp.Compare(x[:n], y[:n]); c != 0 {
+	c := cmp.Compare(x[:n], y[:n])
+	if c != 0 {
 		return c
 	}
 	return cmp.Compare(next(a, n), next(b, n))

@@ -13,9 +13,13 @@ func fault(code diag.Code, rel, why string, cause error) *diag.Error {
 	return &diag.Error{Code: code, Message: "reading " + strconv.Quote(rel) + ": " + why, Err: cause}
 }
 
-func escapes(rel, why string) *diag.Error { return fault(diag.PathEscape, rel, why, nil) }
+func escapes(rel, why string) *diag.Error {
+	return fault(diag.PathEscape, rel, why, nil)
+}
 
-func notRegular(rel, why string) *diag.Error { return fault(diag.NotRegular, rel, why, nil) }
+func notRegular(rel, why string) *diag.Error {
+	return fault(diag.NotRegular, rel, why, nil)
+}
 
 func tooLarge(rel string, max int64) *diag.Error {
 	return fault(diag.TooLarge, rel, fmt.Sprintf("the file is larger than %d bytes", max), nil).WithDetail("max", max)

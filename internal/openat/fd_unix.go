@@ -43,9 +43,15 @@ func openBackend(root string) (backend, error) {
 	return &fdDir{root: f, fd: fd, open: opener(fd)}, nil
 }
 
-func (d *fdDir) close() error { return d.root.Close() }
+func (d *fdDir) close() error {
+	return d.root.Close()
+}
 
-func (d *fdDir) read(buf []byte, rel string, max int64) ([]byte, Info, error) {
+func (d *fdDir) read(
+	buf []byte,
+	rel string,
+	max int64,
+) ([]byte, Info, error) {
 	fd, st, err := d.opened(rel, max)
 	if err != nil {
 		return nil, Info{}, err
@@ -198,7 +204,9 @@ func (d *fdDir) refused(rel string, err error) error {
 		return escapes(rel, "the path leaves its folder")
 	case errors.Is(err, unix.ENOTDIR):
 		return d.notFolder(rel, err)
-	case errors.Is(err, unix.ENXIO), errors.Is(err, unix.ENODEV), errors.Is(err, unix.EOPNOTSUPP):
+	case errors.Is(err, unix.ENXIO),
+		errors.Is(err, unix.ENODEV),
+		errors.Is(err, unix.EOPNOTSUPP):
 		return notRegular(rel, "it is a socket or a device")
 	}
 	return failed(rel, err)
@@ -236,7 +244,9 @@ func openByElement(dirfd int, rel string, flags int) (int, error) {
 		if more {
 			want = openFolder
 		}
-		fd, err := retry(func() (int, error) { return unix.Openat(at, elem, want, 0) })
+		fd, err := retry(func() (int, error) {
+			return unix.Openat(at, elem, want, 0)
+		})
 		if at != dirfd {
 			unix.Close(at)
 		}

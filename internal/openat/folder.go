@@ -21,7 +21,9 @@ type Folder struct {
 }
 
 // Path returns the path of the directory.
-func (f *Folder) Path() string { return f.path }
+func (f *Folder) Path() string {
+	return f.path
+}
 
 // RemoveAll removes the file or directory at a path, also a tree with directories that their
 // owner may not read or write. Links above its last element are followed, no link below: what
@@ -62,7 +64,9 @@ func linkError(link, target string) *diag.Error {
 
 // notFolderError returns the error for a file where a directory must be.
 func notFolderError(rel string) *diag.Error {
-	return diag.New(diag.FileSystemError, "%s is not a directory", strconv.Quote(rel)).WithReason("not_directory").WithDetail("entry", rel)
+	return diag.New(diag.FileSystemError, "%s is not a directory", strconv.Quote(rel)).
+		WithReason("not_directory").
+		WithDetail("entry", rel)
 }
 
 func pathError(op string, f *Folder, name string, err error) error {

@@ -27,7 +27,9 @@ func exchange(from int, name string, to int, newName string) error {
 // unlock permits the owner of a directory everything. It changes the directory that has the
 // name now, never the target of a link: only with /proc can Linux do so before 6.6.
 func unlock(dirfd int, name string) error {
-	fd, err := retry(func() (int, error) { return unix.Openat(dirfd, name, unix.O_PATH|openTo, 0) })
+	fd, err := retry(func() (int, error) {
+		return unix.Openat(dirfd, name, unix.O_PATH|openTo, 0)
+	})
 	if err != nil {
 		return err
 	}

@@ -15,14 +15,18 @@ import (
 // preparation for polling costs as much as a small write.
 type handle struct{ desc int }
 
-func (h handle) fd() int { return h.desc }
+func (h handle) fd() int {
+	return h.desc
+}
 
 // openTo are the flags of a Folder.
 const openTo = unix.O_RDONLY | unix.O_DIRECTORY | unix.O_NOFOLLOW | unix.O_CLOEXEC
 
 // OpenFolder opens a trusted directory. Links in its path are followed.
 func OpenFolder(dir string) (*Folder, error) {
-	fd, err := retry(func() (int, error) { return unix.Open(dir, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0) })
+	fd, err := retry(func() (int, error) {
+		return unix.Open(dir, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	})
 	if err != nil {
 		return nil, &fs.PathError{Op: "opening", Path: dir, Err: err}
 	}
@@ -56,7 +60,9 @@ func (f *Folder) makeAll(rel string, perm fs.FileMode) (int, error) {
 	at := f.fd()
 	for {
 		elem, rest, more := strings.Cut(rel, "/")
-		open := func() (int, error) { return unix.Openat(at, elem, openTo, 0) }
+		open := func() (int, error) {
+			return unix.Openat(at, elem, openTo, 0)
+		}
 		fd, err := retry(open)
 		if err == unix.ENOENT {
 			if err = unix.Mkdirat(at, elem, uint32(perm)); err == nil || err == unix.EEXIST {
@@ -87,7 +93,10 @@ func (f *Folder) subError(rel string, cause error) error {
 			case err != nil:
 				i = len(rel)
 			case mode&fs.ModeSymlink != 0:
-				return linkError(f.child(rel[:i], handle{}).rel, f.readLink(rel[:i]))
+				return linkError(
+					f.child(rel[:i], handle{}).rel,
+					f.readLink(rel[:i]),
+				)
 			case !mode.IsDir():
 				return notFolderError(f.child(rel[:i], handle{}).rel)
 			}
@@ -99,7 +108,8 @@ func (f *Folder) subError(rel string, cause error) error {
 // Stat returns the type and the permission bits of an entry, without following it.
 func (f *Folder) Stat(name string) (fs.FileMode, error) {
 	var st unix.Stat_t
-	if err := unix.Fstatat(f.fd(), name, &st, unix.AT_SYMLINK_NOFOLLOW); err != nil {
+	err := unix.Fstatat(f.fd(), name, &st, unix.AT_SYMLINK_NOFOLLOW)
+	if err != nil {
 		return 0, pathError("reading", f, name, err)
 	}
 	mode := fs.FileMode(st.Mode & 0o777)
@@ -136,9 +146,12 @@ func (f *Folder) OpenFile(name string, flag int, perm fs.FileMode) (*os.File, er
 	if !isNew {
 		flag |= unix.O_NONBLOCK // opening a pipe must not block
 	}
-	fd, err := retry(func() (int, error) { return unix.Openat(f.fd(), name, flag, uint32(perm.Perm())) })
+	fd, err := retry(func() (int, error) {
+		return unix.Openat(f.fd(), name, flag, uint32(perm.Perm()))
+	})
 	if err != nil {
-		if _, other := f.checkFile(name); other != nil && !isMissing(other) && !errors.Is(err, unix.EEXIST) {
+		_, other := f.checkFile(name)
+		if other != nil && !isMissing(other) && !errors.Is(err, unix.EEXIST) {
 			return nil, other
 		}
 		return nil, pathError("opening", f, name, err)
@@ -147,7 +160,8 @@ func (f *Folder) OpenFile(name string, flag int, perm fs.FileMode) (*os.File, er
 		return os.NewFile(uintptr(fd), f.path+"/"+name), nil
 	}
 	var st unix.Stat_t
-	if err := unix.Fstat(fd, &st); err != nil || uint32(st.Mode)&unix.S_IFMT != unix.S_IFREG {
+	err = unix.Fstat(fd, &st)
+	if err != nil || uint32(st.Mode)&unix.S_IFMT != unix.S_IFREG {
 		unix.Close(fd)
 		_, other := f.checkFile(name)
 		return nil, errors.Join(err, other)
@@ -157,7 +171,8 @@ func (f *Folder) OpenFile(name string, flag int, perm fs.FileMode) (*os.File, er
 
 // Mkdir creates a directory.
 func (f *Folder) Mkdir(name string, perm fs.FileMode) error {
-	if err := unix.Mkdirat(f.fd(), name, uint32(perm.Perm())); err != nil {
+	err := unix.Mkdirat(f.fd(), name, uint32(perm.Perm()))
+	if err != nil {
 		return pathError("creating", f, name, err)
 	}
 	return nil
@@ -165,7 +180,8 @@ func (f *Folder) Mkdir(name string, perm fs.FileMode) error {
 
 // Rename moves an entry to another folder and replaces what has the new name.
 func (f *Folder) Rename(name string, to *Folder, newName string) error {
-	if err := unix.Renameat(f.fd(), name, to.fd(), newName); err != nil {
+	err := unix.Renameat(f.fd(), name, to.fd(), newName)
+	if err != nil {
 		return pathError("creating", to, newName, err)
 	}
 	return nil
@@ -195,21 +211,27 @@ func (f *Folder) RenameNew(name string, to *Folder, newName string) error {
 // Exchange gives an entry the name of an entry of another folder, and that one its
 // name, in one step. Not every file system supports it.
 func (f *Folder) Exchange(name string, to *Folder, newName string) error {
-	if err := exchange(f.fd(), name, to.fd(), newName); err != nil {
+	err := exchange(f.fd(), name, to.fd(), newName)
+	if err != nil {
 		return pathError("exchanging", to, newName, err)
 	}
 	return nil
 }
 
 func unsupported(err error) bool {
-	return err == unix.EINVAL || err == unix.ENOSYS || err == unix.ENOTSUP || err == unix.EOPNOTSUPP || err == unix.EPERM
+	return err == unix.EINVAL ||
+		err == unix.ENOSYS ||
+		err == unix.ENOTSUP ||
+		err == unix.EOPNOTSUPP ||
+		err == unix.EPERM
 }
 
 // Remove removes a file, a link or an empty directory.
 func (f *Folder) Remove(name string) error {
 	err := unix.Unlinkat(f.fd(), name, 0)
 	if err == unix.EISDIR || err == unix.EPERM {
-		if dirErr := unix.Unlinkat(f.fd(), name, unix.AT_REMOVEDIR); dirErr != unix.ENOTDIR {
+		dirErr := unix.Unlinkat(f.fd(), name, unix.AT_REMOVEDIR)
+		if dirErr != unix.ENOTDIR {
 			err = dirErr
 		}
 	}
@@ -226,7 +248,9 @@ func (f *Folder) RemoveAll(name string) error {
 	if err == nil || isMissing(err) {
 		return nil
 	}
-	open := func() (int, error) { return unix.Openat(f.fd(), name, openTo, 0) }
+	open := func() (int, error) {
+		return unix.Openat(f.fd(), name, openTo, 0)
+	}
 	fd, openErr := retry(open)
 	if openErr == unix.EACCES && unlock(f.fd(), name) == nil { // its owner may not read it
 		fd, openErr = retry(open)
@@ -246,7 +270,9 @@ func (f *Folder) RemoveAll(name string) error {
 
 // Entries lists the directory.
 func (f *Folder) Entries() ([]fs.DirEntry, error) {
-	fd, err := retry(func() (int, error) { return unix.Openat(f.fd(), ".", openTo, 0) }) // with a position of its own
+	fd, err := retry(func() (int, error) {
+		return unix.Openat(f.fd(), ".", openTo, 0)
+	}) // with a position of its own
 	if err != nil {
 		return nil, pathError("reading", f, ".", err)
 	}
@@ -256,13 +282,17 @@ func (f *Folder) Entries() ([]fs.DirEntry, error) {
 }
 
 // Chmod changes the permission bits of the directory.
-func (f *Folder) Chmod(perm fs.FileMode) error { return unix.Fchmod(f.fd(), uint32(perm.Perm())) }
+func (f *Folder) Chmod(perm fs.FileMode) error {
+	return unix.Fchmod(f.fd(), uint32(perm.Perm()))
+}
 
 // Sync makes the names in the directory survive a loss of power. File systems that
 // cannot flush a directory say so with EINVAL or ENOTSUP and keep names in order
 // anyway.
 func (f *Folder) Sync() error {
-	_, err := retry(func() (int, error) { return 0, unix.Fsync(f.fd()) })
+	_, err := retry(func() (int, error) {
+		return 0, unix.Fsync(f.fd())
+	})
 	if err == unix.EINVAL || err == unix.ENOTSUP {
 		return nil
 	}
@@ -279,12 +309,16 @@ func (f *Folder) Close() error {
 	return unix.Close(fd)
 }
 
-func isMissing(err error) bool { return errors.Is(err, fs.ErrNotExist) }
+func isMissing(err error) bool {
+	return errors.Is(err, fs.ErrNotExist)
+}
 
 // FolderOf returns the Folder of an open directory and takes over the file.
 func FolderOf(dir *os.File) *Folder {
 	defer dir.Close()
-	fd, err := retry(func() (int, error) { return unix.FcntlInt(dir.Fd(), unix.F_DUPFD_CLOEXEC, 0) })
+	fd, err := retry(func() (int, error) {
+		return unix.FcntlInt(dir.Fd(), unix.F_DUPFD_CLOEXEC, 0)
+	})
 	if err != nil {
 		fd = -1 // every use of it is an error
 	}

@@ -18,5 +18,7 @@ func openBeneath(dirfd int, rel string, flags int) (int, error) {
 		Flags:   uint64(flags),
 		Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS,
 	}
-	return retry(func() (int, error) { return unix.Openat2(dirfd, rel, &how) })
+	return retry(func() (int, error) {
+		return unix.Openat2(dirfd, rel, &how)
+	})
 }

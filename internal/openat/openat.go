@@ -32,7 +32,9 @@ type Entry struct {
 }
 
 // IsDir reports whether the entry is a directory.
-func (e Entry) IsDir() bool { return e.Type == fs.ModeDir }
+func (e Entry) IsDir() bool {
+	return e.Type == fs.ModeDir
+}
 
 // Read returns the content of the file at rel below the trusted directory root. Links
 // in root are followed; a link at any component of rel is PATH_ESCAPE, so an

@@ -20,7 +20,8 @@ func OpenRegular(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|nonblock, 0)
 	if err != nil {
 		// A socket and some devices cannot be opened.
-		if fi, serr := os.Stat(path); serr == nil && !fi.Mode().IsRegular() {
+		fi, serr := os.Stat(path)
+		if serr == nil && !fi.Mode().IsRegular() {
 			return nil, irregular(path, fi)
 		}
 		return nil, err

@@ -51,7 +51,10 @@ func wrongRel(rel string) string {
 // wrongOnWindows returns why Windows would open another file than rel, or "".
 func wrongOnWindows(rel string) string {
 	for elem := range strings.SplitSeq(rel, "/") {
-		if i := strings.IndexFunc(elem, func(r rune) bool { return r < ' ' || strings.ContainsRune(`<>:"|?*`, r) }); i >= 0 {
+		i := strings.IndexFunc(elem, func(r rune) bool {
+			return r < ' ' || strings.ContainsRune(`<>:"|?*`, r)
+		})
+		if i >= 0 {
 			return "the path contains a character that is reserved on Windows"
 		}
 		if strings.HasSuffix(elem, ".") || strings.HasSuffix(elem, " ") {

@@ -21,7 +21,9 @@ func openRoot(root string) (backend, error) {
 	return rootDir{r}, nil
 }
 
-func (d rootDir) close() error { return d.root.Close() }
+func (d rootDir) close() error {
+	return d.root.Close()
+}
 
 func (d rootDir) file(string, int64) (*os.File, Info, error) {
 	return nil, Info{}, errors.ErrUnsupported
@@ -33,7 +35,10 @@ func (d rootDir) read(_ []byte, rel string, max int64) ([]byte, Info, error) {
 		return nil, Info{}, err
 	}
 	defer f.Close()
-	b, err := io.ReadAll(io.LimitReader(f, min(max, math.MaxInt64-1)+1))
+	b, err := io.ReadAll(io.LimitReader(
+		f,
+		min(max, math.MaxInt64-1)+1,
+	))
 	if err != nil {
 		return nil, Info{}, failed(rel, err)
 	}

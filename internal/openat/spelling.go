@@ -87,7 +87,12 @@ func (s *spelling) find(dir, elem string) error {
 	if names[elem] {
 		return nil
 	}
-	return fault(diag.FileSystemError, filepath.ToSlash(filepath.Join(dir, elem)), fmt.Sprintf("the name on the disk is %q", other), fs.ErrNotExist)
+	return fault(
+		diag.FileSystemError,
+		filepath.ToSlash(filepath.Join(dir, elem)),
+		fmt.Sprintf("the name on the disk is %q", other),
+		fs.ErrNotExist,
+	)
 }
 
 // Spelled reports whether the entry at rel, which exists, is spelled as on the disk.
@@ -143,7 +148,8 @@ func distinguishes(dir, name string) bool {
 	if folds || !sure {
 		return false
 	}
-	if _, err := os.Lstat(filepath.Join(dir, name)); err != nil { // it went while it was compared
+	_, err := os.Lstat(filepath.Join(dir, name))
+	if err != nil { // it went while it was compared
 		return false
 	}
 	exactDirs.Lock()
@@ -157,7 +163,9 @@ func distinguishes(dir, name string) bool {
 
 // foldsBelow returns the function folds for a directory.
 func foldsBelow(root string) func(string) (bool, bool) {
-	return func(rel string) (folds, sure bool) { return foldsAt(root, filepath.FromSlash(rel)) }
+	return func(rel string) (folds, sure bool) {
+		return foldsAt(root, filepath.FromSlash(rel))
+	}
 }
 
 // foldsAt reports whether the file system finds the entry at rel below root also
@@ -182,7 +190,10 @@ func Spelled(dir, name string) bool {
 		return true
 	}
 	des, err := os.ReadDir(dir)
-	return err != nil || slices.ContainsFunc(des, func(de fs.DirEntry) bool { return de.Name() == name })
+	return err != nil ||
+		slices.ContainsFunc(des, func(de fs.DirEntry) bool {
+			return de.Name() == name
+		})
 }
 
 func swapCase(s string) string {

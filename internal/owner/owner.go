@@ -21,7 +21,9 @@ type Unsafe struct {
 	Why  string // completes "Path …"
 }
 
-func (u *Unsafe) Error() string { return u.Path + " " + u.Why }
+func (u *Unsafe) Error() string {
+	return u.Path + " " + u.Why
+}
 
 // Private returns an *Unsafe error if another user owns the file or directory at
 // path or can write it. A missing path is safe. Links are followed, directories

@@ -58,7 +58,8 @@ func writers(fi fs.FileInfo) string {
 	if err != nil {
 		return "group " + gid
 	}
-	if u, err := user.LookupId(strconv.FormatUint(uint64(st.Uid), 10)); err == nil && u.Username == g.Name {
+	u, err := user.LookupId(strconv.FormatUint(uint64(st.Uid), 10))
+	if err == nil && u.Username == g.Name {
 		return ""
 	}
 	return "group " + g.Name
@@ -67,7 +68,9 @@ func writers(fi fs.FileInfo) string {
 // OnlyMine reports whether fi is a regular file that this user or root owns and
 // that neither a group nor other users can write.
 func OnlyMine(fi fs.FileInfo) bool {
-	return fi.Mode().IsRegular() && fi.Mode().Perm()&0o022 == 0 && Other(fi, "") == ""
+	return fi.Mode().IsRegular() &&
+		fi.Mode().Perm()&0o022 == 0 &&
+		Other(fi, "") == ""
 }
 
 // Secret returns an *Unsafe error if another user owns a file or can read or write it.

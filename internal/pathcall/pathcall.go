@@ -25,7 +25,9 @@ type Call struct {
 }
 
 // Funcs returns the names of the functions.
-func Funcs() []string { return []string{"int", "float", "json"} }
+func Funcs() []string {
+	return []string{"int", "float", "json"}
+}
 
 // Cut returns the longest call or path at the beginning of s and its length in bytes, 0 if
 // s begins with neither. The error is about a call that does not end.
@@ -34,7 +36,10 @@ func Cut(s string) (Call, int, error) {
 	if n == 0 {
 		return Call{}, 0, nil
 	}
-	if len(path) != 1 || n == len(s) || s[n] != '(' || !isFunc(path[0]) {
+	if len(path) != 1 ||
+		n == len(s) ||
+		s[n] != '(' ||
+		!isFunc(path[0]) {
 		return Call{Path: path}, n, nil
 	}
 	c := Call{Func: path[0]}
@@ -132,7 +137,8 @@ func toInt(v any) (any, error) {
 			return int64(v), nil
 		}
 	case string:
-		if n, err := strconv.ParseInt(strings.TrimSpace(v), 10, 64); err == nil {
+		n, err := strconv.ParseInt(strings.TrimSpace(v), 10, 64)
+		if err == nil {
 			return n, nil
 		}
 	}
@@ -146,7 +152,8 @@ func toFloat(v any) (any, error) {
 	case string:
 		// ParseFloat also reads hexadecimal numbers, underscores, Inf and NaN.
 		s := strings.TrimSpace(v)
-		if f, err := strconv.ParseFloat(s, 64); err == nil && strings.Trim(s, "+-.0123456789eE") == "" {
+		f, err := strconv.ParseFloat(s, 64)
+		if err == nil && strings.Trim(s, "+-.0123456789eE") == "" {
 			return f, nil
 		}
 	}
@@ -161,7 +168,13 @@ func toData(v any) (any, error) {
 	}
 	out, fs := jsonx.ParseValue([]byte(s))
 	if diag.Failed(fs) {
-		return nil, fmt.Errorf("%s is not JSON: line %d, column %d: %s", shown(s), fs[0].Line, fs[0].Column, fs[0].Message)
+		return nil, fmt.Errorf(
+			"%s is not JSON: line %d, column %d: %s",
+			shown(s),
+			fs[0].Line,
+			fs[0].Column,
+			fs[0].Message,
+		)
 	}
 	return out, nil
 }

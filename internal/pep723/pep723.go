@@ -122,7 +122,8 @@ func specifiers(s string) ([]specifier, error) {
 			}
 			sp.release = append(sp.release, v)
 		}
-		if !slices.Contains([]string{">=", "<=", ">", "<", "==", "!=", "~="}, sp.op) || sp.prefix && sp.op != "==" && sp.op != "!=" {
+		if !slices.Contains([]string{">=", "<=", ">", "<", "==", "!=", "~="}, sp.op) ||
+			sp.prefix && sp.op != "==" && sp.op != "!=" {
 			return nil, diag.New(diag.ValidationFailed, "%q is not a version specifier such as >=3.11", part)
 		}
 		out = append(out, sp)
@@ -138,13 +139,18 @@ func Permits(spec, version string) bool {
 	if err != nil || err2 != nil || len(have) != 1 {
 		return false
 	}
-	return !slices.ContainsFunc(all, func(s specifier) bool { return !s.permits(have[0].release) })
+	return !slices.ContainsFunc(all, func(s specifier) bool {
+		return !s.permits(have[0].release)
+	})
 }
 
 func (s specifier) permits(have []int) bool {
 	same := compare(have, s.release) == 0
 	if s.prefix {
-		same = compare(have[:min(len(have), len(s.release))], s.release) == 0
+		same = compare(
+			have[:min(len(have), len(s.release))],
+			s.release,
+		) == 0
 	}
 	switch c := compare(have, s.release); s.op {
 	case ">=":
@@ -159,7 +165,8 @@ func (s specifier) permits(have []int) bool {
 		return !same
 	case "~=":
 		n := max(len(s.release)-1, 1)
-		return c >= 0 && compare(have[:min(len(have), n)], s.release[:n]) == 0
+		return c >= 0 &&
+			compare(have[:min(len(have), n)], s.release[:n]) == 0
 	}
 	return same
 }
@@ -173,7 +180,8 @@ func compare(a, b []int) int {
 		return 0
 	}
 	for i := range max(len(a), len(b)) {
-		if d := at(a, i) - at(b, i); d != 0 {
+		d := at(a, i) - at(b, i)
+		if d != 0 {
 			return d
 		}
 	}

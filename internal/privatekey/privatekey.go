@@ -83,10 +83,17 @@ func wholeKeyLine(b []byte) int {
 		}
 		line += bytes.Count(rest[:at], []byte{'\n'})
 		own := at == 0 || rest[at-1] == '\n' || rest[at-1] == 0 // a member of an archive
-		label, _, ok := bytes.Cut(rest[at+len("-----BEGIN "):], []byte("-----"))
-		if own && ok && len(label) < 64 && bytes.Contains(label, []byte("PRIVATE KEY")) {
+		label, _, ok := bytes.Cut(
+			rest[at+len("-----BEGIN "):],
+			[]byte("-----"),
+		)
+		if own &&
+			ok &&
+			len(label) < 64 &&
+			bytes.Contains(label, []byte("PRIVATE KEY")) {
 			after := rest[at:min(len(rest), at+maxDecoded)]
-			if keyLine(after) == 1 && bytes.Contains(after, append([]byte("-----END "), label...)) {
+			if keyLine(after) == 1 &&
+				bytes.Contains(after, append([]byte("-----END "), label...)) {
 				return line
 			}
 		}
@@ -106,7 +113,8 @@ func encodedKeyLine(b []byte) int {
 		}
 		line += bytes.Count(rest[:at], []byte{'\n'})
 		rest = rest[at:]
-		if decoded := decodeBase64(rest[:min(len(rest), maxDecoded)]); keyLine(decoded) == 1 {
+		decoded := decodeBase64(rest[:min(len(rest), maxDecoded)])
+		if keyLine(decoded) == 1 {
 			return line
 		}
 		rest = rest[len(begin):]
@@ -149,7 +157,10 @@ func keyLine(b []byte) int {
 		line += bytes.Count(rest[:i], []byte{'\n'})
 		rest = rest[i+len(begin):]
 		label, after, ok := bytes.Cut(rest, []byte("-----"))
-		if ok && len(label) < 64 && bytes.Contains(label, []byte("PRIVATE KEY")) && holdsKey(after) {
+		if ok &&
+			len(label) < 64 &&
+			bytes.Contains(label, []byte("PRIVATE KEY")) &&
+			holdsKey(after) {
 			return line
 		}
 	}
@@ -167,7 +178,11 @@ func holdsKey(after []byte) bool {
 	run := 0
 	for _, c := range after[:min(len(after), window)] {
 		switch {
-		case c >= 'A' && c <= 'Z', c >= 'a' && c <= 'z', c >= '0' && c <= '9', c == '+', c == '/':
+		case c >= 'A' && c <= 'Z',
+			c >= 'a' && c <= 'z',
+			c >= '0' && c <= '9',
+			c == '+',
+			c == '/':
 			if run++; run >= minRun {
 				return true
 			}

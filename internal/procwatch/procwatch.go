@@ -14,7 +14,9 @@ type Watch struct {
 }
 
 // New returns a watch of nothing. Close frees what it uses.
-func New() *Watch { return &Watch{woken: make(chan struct{}, 1)} }
+func New() *Watch {
+	return &Watch{woken: make(chan struct{}, 1)}
+}
 
 // Wait returns when something has changed since the last Wait, or with the error of ctx.
 func (w *Watch) Wait(ctx context.Context) error {

@@ -56,7 +56,8 @@ func (w *Watch) start() error {
 
 func (w *Watch) add(fd int) error {
 	e := syscall.EpollEvent{Events: syscall.EPOLLIN, Fd: int32(fd)}
-	if err := syscall.EpollCtl(w.epoll, syscall.EPOLL_CTL_ADD, fd, &e); err != nil {
+	err := syscall.EpollCtl(w.epoll, syscall.EPOLL_CTL_ADD, fd, &e)
+	if err != nil {
 		return fmt.Errorf("watching: %w", err)
 	}
 	return nil

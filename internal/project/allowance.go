@@ -33,7 +33,9 @@ func (p *Project) Allowance(ctx context.Context) (policy.Allowance, []policy.Ori
 }
 
 // forgetAllowance makes the next call of Allowance read the files again.
-func (p *Project) forgetAllowance() { p.allowance.Forget(struct{}{}) }
+func (p *Project) forgetAllowance() {
+	p.allowance.Forget(struct{}{})
+}
 
 // ceiling returns what the allowance permits the sandbox of every program.
 func (p *Project) ceiling(ctx context.Context) (policy.Profile, error) {

@@ -25,7 +25,8 @@ type askedKey struct{}
 // AskedOf returns the facts about the call that ctx asks about, without its question. They are
 // empty for other questions.
 func AskedOf(ctx context.Context) Asked {
-	if a, ok := ctx.Value(askedKey{}).(*Asked); ok {
+	a, ok := ctx.Value(askedKey{}).(*Asked)
+	if ok {
 		return *a
 	}
 	return Asked{}
@@ -53,7 +54,8 @@ func ChangeForLog(c *policy.FileChange) *policy.FileChange {
 	if c == nil {
 		return nil
 	}
-	if b, err := jsonx.Marshal(c.Params); err != nil || len(b) > maxRecorded {
+	b, err := jsonx.Marshal(c.Params)
+	if err != nil || len(b) > maxRecorded {
 		return nil
 	}
 	return c

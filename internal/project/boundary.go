@@ -14,7 +14,8 @@ import (
 // boundary returns what the file tools may reach that work in the directory dir.
 // A directory that is not a project has no files for them.
 func (p *Project) boundary(dir string) *policy.Boundary {
-	b, seen := &policy.Boundary{Git: p.gitSettings()}, links.Seen{}
+	b := &policy.Boundary{Git: p.gitSettings()}
+	seen := links.Seen{}
 	if p.Spaces.ProjectDir != "" && space.IsProject(p.Spaces.ProjectDir) {
 		b.Project = realPath(dir, seen)
 	}
@@ -34,7 +35,8 @@ func (p *Project) privateDirs(seen links.Seen) []policy.Private {
 	home := p.Env.Home()
 	var out []policy.Private
 	add := func(what string, readable bool, dir ...string) {
-		if path := filepath.Join(dir...); dir[0] != "" && filepath.IsAbs(path) {
+		path := filepath.Join(dir...)
+		if dir[0] != "" && filepath.IsAbs(path) {
 			out = append(out, policy.Private{Path: path, What: what, Readable: readable})
 		}
 	}
@@ -70,7 +72,9 @@ func (p *Project) worksAt() string {
 // contains reports whether path is dir or below it, with all links followed.
 func contains(dir, path string, seen links.Seen) bool {
 	rel, err := filepath.Rel(realPath(dir, seen), realPath(path, seen))
-	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
+	return err == nil &&
+		rel != ".." &&
+		!strings.HasPrefix(rel, ".."+string(filepath.Separator))
 }
 
 // realPath returns a path with the links of its existing part followed.

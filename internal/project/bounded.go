@@ -18,7 +18,12 @@ type bounded struct {
 
 func newBounded(parent context.Context, d time.Duration) *bounded {
 	ctx, cancel := context.WithCancelCause(parent)
-	b := &bounded{Context: ctx, left: d, since: time.Now(), asked: parent}
+	b := &bounded{
+		Context: ctx,
+		left:    d,
+		since:   time.Now(),
+		asked:   parent,
+	}
 	b.cancel = func() { cancel(nil) }
 	b.timer = time.AfterFunc(d, func() { cancel(context.DeadlineExceeded) })
 	return b
@@ -34,7 +39,9 @@ func (b *bounded) Err() error {
 
 // Value implements context.Context. It does not return the context inside, so that derived
 // contexts get the error of Err.
-func (b *bounded) Value(key any) any { return b.asked.Value(key) }
+func (b *bounded) Value(key any) any {
+	return b.asked.Value(key)
+}
 
 // without returns a function that asks, and during which the time does not pass. Its calls
 // must not overlap. It returns nil for nil.

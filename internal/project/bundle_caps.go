@@ -56,7 +56,12 @@ func (p *Project) bundleCaps() func(context.Context, *source.Snapshot, []string)
 func (p *Project) requestedCaps(ctx context.Context, root *space.Root) ([]string, error) {
 	own := *p.Spaces
 	own.Roots = slices.DeleteFunc(slices.Clone(own.Roots), (*space.Root).Bundled)
-	table, err := resolve.New(resolve.Params{Spaces: &own, Trust: p.Trust, Locked: p.locks, Lenient: true}).Table(ctx)
+	table, err := resolve.New(resolve.Params{
+		Spaces:  &own,
+		Trust:   p.Trust,
+		Locked:  p.locks,
+		Lenient: true,
+	}).Table(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -78,7 +83,9 @@ func (p *Project) requestedCaps(ctx context.Context, root *space.Root) ([]string
 
 // ItemCaps returns the capabilities, hosts and access that one item requests.
 func ItemCaps(at extract.Match, text []byte) []string {
-	if at.Ref.IsZero() || at.Type.Ext == "" || !mayAsk(at, text) {
+	if at.Ref.IsZero() ||
+		at.Type.Ext == "" ||
+		!mayAsk(at, text) {
 		return nil
 	}
 	var caps []string
@@ -100,7 +107,10 @@ func ItemCaps(at extract.Match, text []byte) []string {
 // so that its metadata need not be parsed.
 func mayAsk(at extract.Match, text []byte) bool {
 	// A Python string can consist of several, so that no word of it is in the text.
-	names := at.Type.Codec == extract.CodecPython || bytes.Contains(text, []byte("url")) || bytes.Contains(text, []byte("hosts")) || bytes.IndexByte(text, '\\') >= 0
+	names := at.Type.Codec == extract.CodecPython ||
+		bytes.Contains(text, []byte("url")) ||
+		bytes.Contains(text, []byte("hosts")) ||
+		bytes.IndexByte(text, '\\') >= 0
 	for _, field := range []string{"permissions", "calls", "sandbox", "risk"} {
 		if at.Extractor.MayHold(at.Type, field, text) {
 			return true
@@ -116,7 +126,8 @@ func sandboxCaps(fields map[string]any) []string {
 	r := tree.NewReader(&tree.Doc{Root: fields}, diag.ValidationFailed)
 	p := policy.ReadProfile(r.Map("sandbox"))
 	var out []string
-	if risk, err := policy.ParseTier(r.Text("risk")); err == nil {
+	risk, err := policy.ParseTier(r.Text("risk"))
+	if err == nil {
 		out = append(out, "risk:"+risk.String())
 	}
 	if p.Net == policy.NetAny {
@@ -138,7 +149,8 @@ func sandboxCaps(fields map[string]any) []string {
 			continue
 		}
 		for _, v := range *access.values {
-			if first, _, _ := strings.Cut(v, "/"); !slices.Contains(access.usual, first) {
+			first, _, _ := strings.Cut(v, "/")
+			if !slices.Contains(access.usual, first) {
 				out = append(out, access.kind+oneWord(v))
 			}
 		}
@@ -204,7 +216,8 @@ func hostCaps(config map[string]any) []string {
 // bareHost drops user and port. What a parameter decides may be anything.
 func bareHost(s string) string {
 	s = strings.ToLower(s[strings.LastIndexByte(s, '@')+1:])
-	if v6, _, ok := strings.Cut(strings.TrimPrefix(s, "["), "]"); ok {
+	v6, _, ok := strings.Cut(strings.TrimPrefix(s, "["), "]")
+	if ok {
 		return v6
 	}
 	if strings.ContainsAny(s, "{}") {

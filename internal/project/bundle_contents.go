@@ -27,13 +27,16 @@ func (p *Project) bundleContents() func(context.Context, *source.Snapshot) ([]pa
 		var out []packages.Content
 		err = s.Each(ctx, func(f source.File, text []byte) error {
 			rel, inside := strings.CutPrefix(f.Path, space.Dir+"/")
-			if strings.HasSuffix(f.Path, extract.DetachedExt) || inside && strings.HasPrefix(rel, space.BundlesFolder+"/") {
+			if strings.HasSuffix(f.Path, extract.DetachedExt) ||
+				inside && strings.HasPrefix(rel, space.BundlesFolder+"/") {
 				return nil
 			}
 			c := packages.Content{Path: f.Path, Body: item.DigestOf(text)}
-			if at, known := table.Classify(rel); inside && known && at.Type.Ext != "" {
+			at, known := table.Classify(rel)
+			if inside && known && at.Type.Ext != "" {
 				c.Style = at.Type.Style
-				if sp, err := sign.SplitFile(text, at.Type.Style); err == nil {
+				sp, err := sign.SplitFile(text, at.Type.Style)
+				if err == nil {
 					c.Body = item.DigestOf(sp.Body())
 				}
 				c.Signs = at.Ref
@@ -88,7 +91,8 @@ func (p *Project) holders(in space.Name) func(context.Context, item.Ref, string)
 // first that none of its files is.
 func CheckEntrypoint(ctx context.Context, p *Project, body []byte) error {
 	m, fs := bundle.Parse(body)
-	if err := diag.FromFindings("reading the new manifest", fs); err != nil || m.Entrypoint == "" {
+	err := diag.FromFindings("reading the new manifest", fs)
+	if err != nil || m.Entrypoint == "" {
 		return err
 	}
 	ref, err := item.ParseRef(m.Entrypoint, item.Directive)

@@ -67,7 +67,8 @@ func cacheProblem(dir string) error {
 		if e.Type().IsRegular() {
 			continue
 		}
-		if err := owner.Private(filepath.Join(dir, e.Name()), ""); errors.As(err, &unsafe) {
+		err := owner.Private(filepath.Join(dir, e.Name()), "")
+		if errors.As(err, &unsafe) {
 			return err
 		}
 	}
@@ -81,7 +82,8 @@ func privateTemp(name string) string {
 	// An existing directory is accepted only if it passes the check below: another
 	// user may have made it first.
 	_ = os.Mkdir(dir, 0o700)
-	if fi, err := os.Lstat(dir); err != nil || !fi.IsDir() || owner.Sealed(dir) != nil {
+	fi, err := os.Lstat(dir)
+	if err != nil || !fi.IsDir() || owner.Sealed(dir) != nil {
 		return ""
 	}
 	return dir
@@ -117,7 +119,8 @@ func (k ownFiles) Load(name string) []byte {
 		return nil
 	}
 	b := make([]byte, fi.Size())
-	if _, err := io.ReadFull(f, b); err != nil || !k.memo.Known(k.kind, k.fact(name, b)) {
+	_, err = io.ReadFull(f, b)
+	if err != nil || !k.memo.Known(k.kind, k.fact(name, b)) {
 		return nil
 	}
 	return b
@@ -125,7 +128,8 @@ func (k ownFiles) Load(name string) []byte {
 
 // Save implements runsoutside.Store.
 func (k ownFiles) Save(name string, b []byte) {
-	if len(b) <= maxListings && atomicfile.Private(k.dir).Write(name, b, 0o600) == nil {
+	if len(b) <= maxListings &&
+		atomicfile.Private(k.dir).Write(name, b, 0o600) == nil {
 		k.memo.Add(k.kind, k.fact(name, b))
 	}
 }

@@ -65,7 +65,13 @@ func AtTerminal(p *Project, c exec.Call) bool {
 
 // ThroughThread makes the calls of a program pass the gates of the thread that the project
 // works for. It changes nothing outside of a thread.
-func ThroughThread(ctx context.Context, p *Project, b *agent.Broker, held policy.Held, current exec.Current) {
+func ThroughThread(
+	ctx context.Context,
+	p *Project,
+	b *agent.Broker,
+	held policy.Held,
+	current exec.Current,
+) {
 	if p.Caller != nil {
 		p.Caller.Around(ctx, b, held, current)
 	}

@@ -79,7 +79,9 @@ func (p *Project) effective(ctx context.Context, id string) (func(key string) st
 	if id == policy.AllowanceID {
 		_, origins, err := p.Allowance(ctx)
 		return func(key string) string {
-			i := slices.IndexFunc(origins, func(o policy.Origin) bool { return o.Key == key })
+			i := slices.IndexFunc(origins, func(o policy.Origin) bool {
+				return o.Key == key
+			})
 			if i < 0 {
 				return ""
 			}
@@ -111,8 +113,10 @@ func (p *Project) Set(ctx context.Context, c *SettingChange) (restricted []polic
 	if err != nil {
 		return nil, err
 	}
-	if k, ok := p.Trust.Key(sign.FingerprintOf(key.Public())); ok && k.Agent() {
-		return nil, diag.New(diag.Scope, "setting values of %s: the key %s is an agent's, and its items permit nothing", c.Ref, k.Fingerprint.Short()).WithReason("setting_agent")
+	k, ok := p.Trust.Key(sign.FingerprintOf(key.Public()))
+	if ok && k.Agent() {
+		return nil, diag.New(diag.Scope, "setting values of %s: the key %s is an agent's, and its items permit nothing", c.Ref, k.Fingerprint.Short()).
+			WithReason("setting_agent")
 	}
 	_, files, err := p.SignFiles(ctx, c.root, key, map[string][]byte{c.rel: c.text})
 	if err != nil {
@@ -122,13 +126,15 @@ func (p *Project) Set(ctx context.Context, c *SettingChange) (restricted []polic
 	if c.root.Exists(c.rel) {
 		put = c.root.Write
 	}
-	if err := put(c.rel, files[c.rel]); err != nil || c.Ref.ID != policy.AllowanceID {
+	if err := put(c.rel, files[c.rel]); err != nil ||
+		c.Ref.ID != policy.AllowanceID {
 		return nil, err
 	}
 	p.forgetAllowance()
 	_, origins, err := p.Allowance(ctx)
 	for _, o := range origins {
-		if o.File != c.Path && slices.ContainsFunc(c.Settings, func(s Setting) bool { return s.Key == o.Key }) {
+		if o.File != c.Path &&
+			slices.ContainsFunc(c.Settings, func(s Setting) bool { return s.Key == o.Key }) {
 			restricted = append(restricted, o)
 		}
 	}

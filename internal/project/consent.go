@@ -43,7 +43,8 @@ func (p *Project) consentFile(name string) string {
 // not a consent.
 func (p *Project) ReadConsents(name string) Consents {
 	out := Consents{}
-	if fi, err := os.Lstat(p.consentFile(name)); err != nil || !owner.OnlyMine(fi) {
+	fi, err := os.Lstat(p.consentFile(name))
+	if err != nil || !owner.OnlyMine(fi) {
 		return out
 	}
 	b, err := openat.ReadRegular(p.consentFile(name), maxConsents)
@@ -70,7 +71,11 @@ func (p *Project) WriteConsents(name string, all Consents) error {
 	if err != nil {
 		return err
 	}
-	return atomicfile.Private(filepath.Dir(file)).Write(filepath.Base(file), append(b, '\n'), 0o600)
+	return atomicfile.Private(filepath.Dir(file)).Write(
+		filepath.Base(file),
+		append(b, '\n'),
+		0o600,
+	)
 }
 
 // Consent returns the check that the executor makes before a program of the
@@ -89,7 +94,9 @@ func (p *Project) Consent() func(exec.Interpreter) error {
 			why = in.Tool + " imports " + strings.Join(in.Modules, ", ") + "; " + why
 		}
 		return diag.New(diag.ConsentRequired, "running %s as interpreter: %s", in.Path, why).
-			WithReason("interpreter").WithDetail("path", in.Path).WithDetail("tool", in.Tool).
+			WithReason("interpreter").
+			WithDetail("path", in.Path).
+			WithDetail("tool", in.Tool).
 			WithDetail("found", in.Digest.String()).WithDetail("expected", was)
 	}
 }
@@ -157,7 +164,8 @@ func (p *Project) ConsentToServers(ctx context.Context, ids []string) (map[strin
 	if err != nil {
 		return nil, err
 	}
-	known, given := serverDigests(s.Root), map[string]string{}
+	known := serverDigests(s.Root)
+	given := map[string]string{}
 	all := p.ReadConsents(ServerConsents)
 	for _, id := range ids {
 		if known[id] == "" {

@@ -40,13 +40,25 @@ func ToolDependencies(ctx context.Context, p *Project, c *exec.Chain) ([]lock.De
 
 // resolveDeps resolves the requirements of a tool and fetches the wheels. With locked
 // wheels it adds only those of the same versions that this machine needs.
-func (p *Project) resolveDeps(ctx context.Context, c *exec.Chain, block *pep723.Block, old []lock.Dep) ([]lock.Dep, error) {
+func (p *Project) resolveDeps(
+	ctx context.Context,
+	c *exec.Chain,
+	block *pep723.Block,
+	old []lock.Dep,
+) ([]lock.Dep, error) {
 	python, py, err := p.Executor.Machine(ctx, c)
 	if err != nil {
 		return old, err
 	}
 	if !pep723.Permits(block.Python, py.Version) {
-		return old, diag.New(diag.MissingDependency, "resolving the packages of %s: it needs Python %s, and %s is %s", c.Tool().Ref, block.Python, python, py.Version).
+		return old, diag.New(
+			diag.MissingDependency,
+			"resolving the packages of %s: it needs Python %s, and %s is %s",
+			c.Tool().Ref,
+			block.Python,
+			python,
+			py.Version,
+		).
 			WithReason("python_version").WithDetail("requires", block.Python)
 	}
 	store := wheels.NewStore(p.Cache, py.Tag)
@@ -93,9 +105,12 @@ func pins(deps []lock.Dep) []string {
 func missing(store wheels.Store, deps []lock.Dep) []lock.Dep {
 	has := map[string]bool{}
 	for _, d := range deps {
-		has[d.Name] = has[d.Name] || store.Has(strings.TrimPrefix(d.Digest.String(), "sha256:"))
+		has[d.Name] = has[d.Name] ||
+			store.Has(strings.TrimPrefix(d.Digest.String(), "sha256:"))
 	}
-	return slices.DeleteFunc(slices.Clone(deps), func(d lock.Dep) bool { return has[d.Name] })
+	return slices.DeleteFunc(slices.Clone(deps), func(d lock.Dep) bool {
+		return has[d.Name]
+	})
 }
 
 // Outside returns an environment whose PATH has no directory of the project: a program that
@@ -118,7 +133,8 @@ func (p *Project) uv(python string) (wheels.Uv, error) {
 // Proxy returns the proxy that the user's environment names for a URL, "" for none.
 func (p *Project) Proxy(url string) string {
 	for _, name := range []string{"HTTPS_PROXY", "https_proxy"} {
-		if v := p.Env.Getenv(name); v != "" && strings.HasPrefix(url, "https:") {
+		v := p.Env.Getenv(name)
+		if v != "" && strings.HasPrefix(url, "https:") {
 			return v
 		}
 	}
@@ -167,9 +183,11 @@ func (p *Project) syncTool(ctx context.Context, entry lock.Item) (int, error) {
 	}
 	for i, w := range found {
 		if !slices.ContainsFunc(entry.Deps, func(d lock.Dep) bool { return d.Digest.String() == "sha256:"+w.SHA256 }) {
-			return i, diag.New(diag.MissingDependency, "%s %s: rye.lock has no wheel for this machine (%s)", w.Name, w.Version, py.Tag).WithReason("other_platform")
+			return i, diag.New(diag.MissingDependency, "%s %s: rye.lock has no wheel for this machine (%s)", w.Name, w.Version, py.Tag).
+				WithReason("other_platform")
 		}
-		if err := store.Fetch(ctx, w, p.Proxy(w.URL)); err != nil {
+		err := store.Fetch(ctx, w, p.Proxy(w.URL))
+		if err != nil {
 			return i, err
 		}
 	}

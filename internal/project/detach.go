@@ -33,7 +33,12 @@ const (
 )
 
 // Detach starts the process of a run and waits for the first line of its log.
-func (p *Project) Detach(ctx context.Context, id string, input []byte, args []string) (*graph.Summary, error) {
+func (p *Project) Detach(
+	ctx context.Context,
+	id string,
+	input []byte,
+	args []string,
+) (*graph.Summary, error) {
 	base := transcript.Base(p.Spaces.ProjectDir, id)
 	out, err := base.OpenFile(stderrFile, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
@@ -43,7 +48,14 @@ func (p *Project) Detach(ctx context.Context, id string, input []byte, args []st
 	if p.SeenDir != nil { // a project above it is not the one of the process
 		args = append(slices.Clone(args), "--project", p.Spaces.ProjectDir)
 	}
-	process, wait, err := proc.Detach(proc.Detached{Path: p.Env.Self, Args: args, Dir: p.Spaces.ProjectDir, Env: p.Env.Environ(), Input: input, Output: out})
+	process, wait, err := proc.Detach(proc.Detached{
+		Path:   p.Env.Self,
+		Args:   args,
+		Dir:    p.Spaces.ProjectDir,
+		Env:    p.Env.Environ(),
+		Input:  input,
+		Output: out,
+	})
 	if err != nil {
 		p.removeUnstarted(ctx, id)
 		return nil, diag.New(diag.ExecutionFailed, "starting %s: %w", id, err)
@@ -57,8 +69,10 @@ func (p *Project) Detach(ctx context.Context, id string, input []byte, args []st
 	defer limit.Stop()
 	for over := false; ; {
 		// A process needs many of these pauses until it has a log, which costs more to read.
-		if _, err := os.Lstat(base.Path(transcript.File)); err == nil {
-			if s, err := graph.Status(ctx, p.Spaces.ProjectDir, id); err == nil && s.Started != "" {
+		_, err := os.Lstat(base.Path(transcript.File))
+		if err == nil {
+			s, err := graph.Status(ctx, p.Spaces.ProjectDir, id)
+			if err == nil && s.Started != "" {
 				s.PID = process.Pid // also of one that has ended already
 				return s, nil
 			}
@@ -82,7 +96,12 @@ func (p *Project) Detach(ctx context.Context, id string, input []byte, args []st
 
 // stopStart ends the process of a run that did not begin, and removes its directory: nothing
 // writes there any more. One that began at the last moment keeps its log.
-func (p *Project) stopStart(ctx context.Context, process *os.Process, ended <-chan struct{}, id string) {
+func (p *Project) stopStart(
+	ctx context.Context,
+	process *os.Process,
+	ended <-chan struct{},
+	id string,
+) {
 	_ = process.Kill()
 	<-ended
 	p.removeUnstarted(ctx, id)
@@ -90,7 +109,11 @@ func (p *Project) stopStart(ctx context.Context, process *os.Process, ended <-ch
 
 // notStarted returns the error of a process that ended before its run began.
 func (p *Project) notStarted(ctx context.Context, id string) error {
-	b, _, err := openat.Read(p.Spaces.ProjectDir, transcript.Dir+"/"+id+"/"+stderrFile, maxStderr)
+	b, _, err := openat.Read(
+		p.Spaces.ProjectDir,
+		transcript.Dir+"/"+id+"/"+stderrFile,
+		maxStderr,
+	)
 	p.removeUnstarted(ctx, id)
 	if err != nil {
 		return diag.New(diag.ExecutionFailed, "starting %s: its process ended before the run began", id)
@@ -117,7 +140,8 @@ func failureIn(b []byte) error {
 // removeUnstarted removes the directory of a run whose log has no line.
 func (p *Project) removeUnstarted(ctx context.Context, id string) {
 	ctx = context.WithoutCancel(ctx) // the caller may have given up
-	if s, err := graph.Status(ctx, p.Spaces.ProjectDir, id); err == nil && s.Started != "" {
+	s, err := graph.Status(ctx, p.Spaces.ProjectDir, id)
+	if err == nil && s.Started != "" {
 		return
 	}
 	_ = atomicfile.Project(p.Spaces.ProjectDir).RemoveAll(transcript.Dir + "/" + id)
@@ -171,7 +195,8 @@ func (m StartMessage) Named(idKey string, kind item.Kind) (id string, ref item.R
 
 // OpenDetached opens the project for a run or thread whose log does not exist yet.
 func (e *Env) OpenDetached(ctx context.Context, id string, m StartMessage) (*Project, error) {
-	if _, err := os.Stat(transcript.Base(e.Base, id).Path(transcript.File)); !errors.Is(err, fs.ErrNotExist) {
+	_, err := os.Stat(transcript.Base(e.Base, id).Path(transcript.File))
+	if !errors.Is(err, fs.ErrNotExist) {
 		return nil, diag.New(diag.ThreadState, "starting %s: it exists", id)
 	}
 	e.Locked, e.Unlocked = m.Flag("locked"), m.Flag("unlocked")
@@ -179,7 +204,8 @@ func (e *Env) OpenDetached(ctx context.Context, id string, m StartMessage) (*Pro
 	if err != nil {
 		return nil, err
 	}
-	if b, _ := m[passedItems].([]byte); m.Text("program") == e.ProgramText() {
+	b, _ := m[passedItems].([]byte)
+	if m.Text("program") == e.ProgramText() {
 		if err := p.Resolver.Pass(b); err != nil {
 			return nil, err
 		}

@@ -17,23 +17,36 @@ import (
 // user signed it. Metadata and hidden characters are checked as for a signed item.
 func (p *Project) AcceptDev(it *resolve.Item) error {
 	refuse := func(code diag.Code, why string) error {
-		return diag.New(code, "running %s with --dev: %s", it.Ref, why).WithReason("dev").WithDetail("ref", it.Ref.String()).WithDetail("path", it.Path())
+		return diag.New(code, "running %s with --dev: %s", it.Ref, why).
+			WithReason("dev").
+			WithDetail("ref", it.Ref.String()).
+			WithDetail("path", it.Path())
 	}
 	switch {
 	case it.Root.Space != space.Project || it.Root.Bundled():
 		return refuse(diag.PolicyDenied, it.Path()+" is in "+it.Root.Label()+"; --dev accepts items of the project itself only")
 	case it.Verdict.OK():
-		return diag.New(diag.Usage, "running %s with --dev: a trusted key signed it", it.Ref).WithReason("dev_signed").WithDetail("ref", it.Ref.String())
+		return diag.New(diag.Usage, "running %s with --dev: a trusted key signed it", it.Ref).
+			WithReason("dev_signed").
+			WithDetail("ref", it.Ref.String())
 	case !p.edited(it.Verdict):
-		return diag.Doing("running "+it.Ref.String()+" with --dev", it.Verdict.Err(it.Path()))
+		return diag.Doing(
+			"running "+it.Ref.String()+" with --dev",
+			it.Verdict.Err(it.Path()),
+		)
 	}
-	if fs := trust.Hidden(string(it.Ref.Kind), it.Bytes); len(fs) > 0 {
-		return diag.FromFindings("reading "+it.Ref.String(), diag.WithPath(fs, it.Path()))
+	fs := trust.Hidden(string(it.Ref.Kind), it.Bytes)
+	if len(fs) > 0 {
+		return diag.FromFindings(
+			"reading "+it.Ref.String(),
+			diag.WithPath(fs, it.Path()),
+		)
 	}
 	if err := p.onlyMine(it); err != nil {
 		return refuse(diag.PolicyDenied, err.Error())
 	}
-	if err := diag.FromFindings("reading "+it.Ref.String(), it.Findings); err != nil {
+	err := diag.FromFindings("reading "+it.Ref.String(), it.Findings)
+	if err != nil {
 		return err
 	}
 	if it.Support() {
@@ -50,7 +63,12 @@ func (p *Project) edited(v trust.Verdict) bool {
 		return true
 	}
 	key, ok := p.Trust.Key(v.Signer)
-	return v.Code == diag.HashMismatch && ok && key.Own && !key.Agent() && !key.GrantOnly && key.State.Usable()
+	return v.Code == diag.HashMismatch &&
+		ok &&
+		key.Own &&
+		!key.Agent() &&
+		!key.GrantOnly &&
+		key.State.Usable()
 }
 
 // onlyMine returns an error if another user of the machine can write the file of an
@@ -64,7 +82,8 @@ func (p *Project) onlyMine(it *resolve.Item) error {
 	if err == nil {
 		return nil
 	}
-	if u := (*owner.Unsafe)(nil); errors.As(err, &u) {
+	u := (*owner.Unsafe)(nil)
+	if errors.As(err, &u) {
 		return errors.New(u.Error())
 	}
 	return diag.Doing("examining "+it.Path(), err)

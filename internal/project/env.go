@@ -141,7 +141,8 @@ func (e *Env) Path(p string) string {
 // In returns the same environment for another project.
 func (e *Env) In(dir string) *Env {
 	other := *e
-	other.Base, other.Named = dir, dir
+	other.Base = dir
+	other.Named = dir
 	return &other
 }
 

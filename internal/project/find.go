@@ -35,13 +35,15 @@ func (p *Project) ItemAt(ctx context.Context, word string) (*resolve.Item, error
 // Shown returns a path relative to the project, as messages print it, as a path
 // from the user's working directory. It returns any other word unchanged.
 func (h *Project) Shown(word string) string {
-	if !strings.HasPrefix(filepath.ToSlash(word), space.Dir+"/") || h.Spaces.ProjectDir == "" {
+	if !strings.HasPrefix(filepath.ToSlash(word), space.Dir+"/") ||
+		h.Spaces.ProjectDir == "" {
 		return word
 	}
 	if exists(h.Env.Path(word)) {
 		return word
 	}
-	if p := filepath.Join(h.Spaces.ProjectDir, word); exists(p) {
+	p := filepath.Join(h.Spaces.ProjectDir, word)
+	if exists(p) {
 		return p
 	}
 	return word
@@ -64,8 +66,14 @@ func (h *Project) placeOf(word string) (*space.Root, string, bool) {
 
 // RefArgs reads the item that a command line names and returns the words after
 // it: "KIND ID rest…", "REF rest…" or "PATH rest…".
-func RefArgs(ctx context.Context, p *Project, args []string) (item.Ref, []string, error) {
-	if len(args) > 1 && !strings.Contains(args[0], ":") && !strings.ContainsAny(args[1], "=") {
+func RefArgs(
+	ctx context.Context,
+	p *Project,
+	args []string,
+) (item.Ref, []string, error) {
+	if len(args) > 1 &&
+		!strings.Contains(args[0], ":") &&
+		!strings.ContainsAny(args[1], "=") {
 		if kind, ok := KnownKind(ctx, p, args[0]); ok {
 			ref, err := item.ParseRef(args[1], kind)
 			return ref, args[2:], err
@@ -81,8 +89,11 @@ func RefArgs(ctx context.Context, p *Project, args []string) (item.Ref, []string
 	}
 	ref, err := p.Resolver.Ref(ctx, args[0])
 	if err != nil {
-		if kind, ok := KnownKind(ctx, p, args[0]); ok && diag.CodeOf(err) == diag.ItemNotFound {
-			err = diag.New(diag.Usage, "reading arguments: %q is a kind, and no item of it is named", kind).WithReason("kind_alone").WithDetail("name", string(kind))
+		kind, ok := KnownKind(ctx, p, args[0])
+		if ok && diag.CodeOf(err) == diag.ItemNotFound {
+			err = diag.New(diag.Usage, "reading arguments: %q is a kind, and no item of it is named", kind).
+				WithReason("kind_alone").
+				WithDetail("name", string(kind))
 		}
 		err = NoFile(p.Env, err, args[0])
 	}
@@ -91,7 +102,11 @@ func RefArgs(ctx context.Context, p *Project, args []string) (item.Ref, []string
 
 // fileRef returns the ref of an item's file. It returns an error if the ref
 // resolves to another file: a run would use that one.
-func (p *Project) fileRef(ctx context.Context, root *space.Root, rel string) (item.Ref, error) {
+func (p *Project) fileRef(
+	ctx context.Context,
+	root *space.Root,
+	rel string,
+) (item.Ref, error) {
 	table, err := p.Resolver.Readable(ctx)
 	if err == nil {
 		err = p.Resolver.Refused(rel)
@@ -107,9 +122,16 @@ func (p *Project) fileRef(ctx context.Context, root *space.Root, rel string) (it
 	if err != nil {
 		return item.Ref{}, err
 	}
-	if len(entries) > 0 && (entries[0].Root != root || entries[0].Rel != rel) {
+	if len(entries) > 0 &&
+		(entries[0].Root != root || entries[0].Rel != rel) {
 		used := entries[0]
-		return item.Ref{}, diag.New(diag.AmbiguousItem, "finding %s: %s is used for %s", root.Display(rel), used.Root.Display(used.Rel), at.Ref)
+		return item.Ref{}, diag.New(
+			diag.AmbiguousItem,
+			"finding %s: %s is used for %s",
+			root.Display(rel),
+			used.Root.Display(used.Rel),
+			at.Ref,
+		)
 	}
 	return at.Ref, nil
 }
@@ -155,15 +177,18 @@ func KnownKind(ctx context.Context, p *Project, word string) (item.Kind, bool) {
 
 // NeedProject returns the project's root, or the error that there is none.
 func (p *Project) NeedProject() (*space.Root, error) {
-	root, dir := p.Spaces.Of(space.Project), p.Spaces.ProjectDir
+	root := p.Spaces.Of(space.Project)
+	dir := p.Spaces.ProjectDir
 	switch {
 	case root != nil && space.IsProject(dir):
 		return root, nil
 	case root != nil:
-		return nil, diag.New(diag.ItemNotFound, "finding the project: %s has no %s and no %s directory", dir, space.ProjectFile, space.Dir).WithReason("not_a_project")
+		return nil, diag.New(diag.ItemNotFound, "finding the project: %s has no %s and no %s directory", dir, space.ProjectFile, space.Dir).
+			WithReason("not_a_project")
 	}
 	err := diag.New(diag.ItemNotFound, "finding the project: no %s or %s directory in this directory or its parents", space.ProjectFile, space.Dir).WithReason("no_project")
-	if home := p.Env.Home(); home != "" && filepath.Clean(p.Env.Base) == filepath.Clean(home) {
+	home := p.Env.Home()
+	if home != "" && filepath.Clean(p.Env.Base) == filepath.Clean(home) {
 		return nil, err.WithReason("home_project")
 	}
 	return nil, err
@@ -173,7 +198,9 @@ func (p *Project) NeedProject() (*space.Root, error) {
 // name of a file.
 func NoFile(env *Env, err error, word string) error {
 	var e *diag.Error
-	if !errors.As(err, &e) || e.Code != diag.Usage || filepath.Ext(word) == "" {
+	if !errors.As(err, &e) ||
+		e.Code != diag.Usage ||
+		filepath.Ext(word) == "" {
 		return err
 	}
 	if exists(env.Path(word)) {

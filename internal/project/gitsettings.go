@@ -24,7 +24,9 @@ const maxAsking = 10 * time.Second
 func (p *Project) gitFinder() *runsoutside.Finder {
 	f := &runsoutside.Finder{Environ: p.Env.Environ(), Home: p.Env.Home()}
 	if ctx := p.asking; ctx != nil {
-		f.Ask = func(dir string) []byte { return p.askGit(ctx, dir) }
+		f.Ask = func(dir string) []byte {
+			return p.askGit(ctx, dir)
+		}
 	}
 	if p.memo != nil && p.Dirs.State != "" {
 		f.Store = p.ownFiles(settingsDir, memo.Settings)

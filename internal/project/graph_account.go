@@ -41,15 +41,28 @@ type RunAccount struct {
 type runAccountKey struct{}
 
 // InRun reports whether the run of a graph makes the call that ctx is of.
-func InRun(ctx context.Context) bool { return ctx.Value(runAccountKey{}) != nil }
+func InRun(ctx context.Context) bool {
+	return ctx.Value(runAccountKey{}) != nil
+}
 
 // runAccount returns the account of a run of a graph, nil in a thread.
-func (p *Project) runAccount(ctx context.Context, within exec.Call, g *graph.Graph, digest item.Digest) *RunAccount {
+func (p *Project) runAccount(
+	ctx context.Context,
+	within exec.Call,
+	g *graph.Graph,
+	digest item.Digest,
+) *RunAccount {
 	if within.Thread != "" {
 		return nil
 	}
-	a := &RunAccount{p: p, graph: g, digest: digest, Tree: &sync.Mutex{}}
-	if above, ok := ctx.Value(runAccountKey{}).(*RunAccount); ok {
+	a := &RunAccount{
+		p:      p,
+		graph:  g,
+		digest: digest,
+		Tree:   &sync.Mutex{},
+	}
+	above, ok := ctx.Value(runAccountKey{}).(*RunAccount)
+	if ok {
 		a.above, a.Tree = above, above.Tree
 	}
 	return a
@@ -71,10 +84,16 @@ func (a *RunAccount) resumes(run string) {
 // reopen opens the account that an earlier process of the run left open, if there is
 // one: this process has started no thread. The caller has the lock.
 func (a *RunAccount) reopen(ctx context.Context) error {
-	if !a.again || a.p.Dirs.State == "" || a.above != nil && a.graph.Limits.Spend == nil {
+	if !a.again ||
+		a.p.Dirs.State == "" ||
+		a.above != nil && a.graph.Limits.Spend == nil {
 		return nil
 	}
-	s, err := store.Open(ctx, store.Dir(a.p.Dirs.State), store.Params{Now: a.p.Env.Now, Existing: true})
+	s, err := store.Open(
+		ctx,
+		store.Dir(a.p.Dirs.State),
+		store.Params{Now: a.p.Env.Now, Existing: true},
+	)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -98,7 +117,13 @@ func (a *RunAccount) Open(ctx context.Context) (owner *store.Owner, err error) {
 	case a.above != nil && a.graph.Limits.Spend == nil:
 		return a.above.Open(ctx)
 	}
-	th := store.Thread{ID: a.run, Project: a.p.Spaces.ProjectDir, Kind: "run", Ref: a.graph.Ref.String(), Digest: a.digest.String()}
+	th := store.Thread{
+		ID:      a.run,
+		Project: a.p.Spaces.ProjectDir,
+		Kind:    "run",
+		Ref:     a.graph.Ref.String(),
+		Digest:  a.digest.String(),
+	}
 	if th.Spawns, err = a.mostSpawns(ctx); err != nil {
 		return nil, err
 	}
@@ -131,7 +156,9 @@ func (a *RunAccount) Open(ctx context.Context) (owner *store.Owner, err error) {
 // keep renews the lease of the run until it ends. One that another process has taken over
 // starts no thread any more.
 func (a *RunAccount) keep(ctx context.Context) {
-	a.stop = a.owner.Keep(ctx, func(err error) { a.lost.Store(&err) })
+	a.stop = a.owner.Keep(ctx, func(err error) {
+		a.lost.Store(&err)
+	})
 }
 
 func (a *RunAccount) Root() *RunAccount {
@@ -189,7 +216,9 @@ func (a *RunAccount) Spawn(ctx context.Context, thread string) error {
 		}
 		if !x.spawns[thread] && int64(len(x.spawns)) >= most {
 			return diag.New(diag.LimitExceeded, "running %s: its limit of spawns is reached: it started %d threads", x.graph.Ref, len(x.spawns)).
-				WithDetail("limit", "spawns").WithDetail("value", len(x.spawns)).WithDetail("max", most)
+				WithDetail("limit", "spawns").
+				WithDetail("value", len(x.spawns)).
+				WithDetail("max", most)
 		}
 	}
 	for x := a; x != nil; x = x.above {
@@ -260,7 +289,8 @@ func (a *RunAccount) settle(ctx context.Context, state string) (spent *policy.US
 	if a.Store != nil {
 		err = errors.Join(err, a.Store.Close())
 	}
-	a.owner, a.Store = nil, nil
+	a.owner = nil
+	a.Store = nil
 	return &account.Actual, err
 }
 

@@ -16,12 +16,19 @@ func ReplyOf(yes bool, err error) (threads.Reply, error) {
 
 // Confirm asks a person about a call. A thread records the question and the answer. The reply
 // is nil if no person can be asked now.
-func Confirm(ctx context.Context, p *Project, call exec.Call, q *threads.Question, rests bool) (*threads.Reply, error) {
+func Confirm(
+	ctx context.Context,
+	p *Project,
+	call exec.Call,
+	q *threads.Question,
+	rests bool,
+) (*threads.Reply, error) {
 	ask := call.Ask
 	if person := PersonOf(p, call); person != nil {
 		return person(ctx, q, rests, ask)
 	}
-	within, cancel := ctx, func() {}
+	within := ctx
+	cancel := func() {}
 	if q.Timeout > 0 {
 		within, cancel = context.WithTimeout(ctx, q.Timeout)
 	}

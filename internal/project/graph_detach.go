@@ -25,7 +25,12 @@ type detachedRun struct {
 // StartDetached starts a run of a graph in a process of its own, which outlives this
 // one and its session. args are the words with which this program runs RunDetached.
 // It returns when the log has the start of the run.
-func (p *Project) StartDetached(ctx context.Context, call primary.Call, o GraphOptions, args []string) (*graph.Summary, error) {
+func (p *Project) StartDetached(
+	ctx context.Context,
+	call primary.Call,
+	o GraphOptions,
+	args []string,
+) (*graph.Summary, error) {
 	call.DryRun = true
 	run, err := p.Verbs.Tool(ctx, call)
 	if err != nil {
@@ -45,8 +50,12 @@ func (p *Project) StartDetached(ctx context.Context, call primary.Call, o GraphO
 		}
 	}
 	d := detachedRun{
-		RunID: graph.NewID(it.Ref.ID, p.Env.Now()), Ref: it.Ref.String(), Params: run.Plan.Parameters,
-		NoSuspend: o.NoSuspend, Locked: p.Env.Locked, Unlocked: p.Env.Unlocked,
+		RunID:     graph.NewID(it.Ref.ID, p.Env.Now()),
+		Ref:       it.Ref.String(),
+		Params:    run.Plan.Parameters,
+		NoSuspend: o.NoSuspend,
+		Locked:    p.Env.Locked,
+		Unlocked:  p.Env.Unlocked,
 	}
 	input, err := jsonx.Marshal(d)
 	if err != nil || len(input) > MaxDetach {

@@ -33,8 +33,14 @@ func (d GraphDispatcher) follow(ctx context.Context, c graph.Call) (any, error) 
 	if d.account == nil || c.Child == nil {
 		return nil, diag.New(diag.ExecutionFailed, "calling %s: a hook, and a graph that a thread calls, cannot start a thread", c.Ref).WithReason("thread_in_thread")
 	}
-	call := &DirectiveCall{Call: c, Account: d.account, Within: d.Within, Ask: d.confirmer(ctx, c, true)}
-	if options, ok := ctx.Value(graphOptionsKey{}).(*graphCall); ok {
+	call := &DirectiveCall{
+		Call:    c,
+		Account: d.account,
+		Within:  d.Within,
+		Ask:     d.confirmer(ctx, c, true),
+	}
+	options, ok := ctx.Value(graphOptionsKey{}).(*graphCall)
+	if ok {
 		call.AcceptChanged = options.AcceptChanged
 		call.Event = options.event()
 	}
@@ -57,4 +63,6 @@ func (d GraphDispatcher) directiveTarget(ctx context.Context, ref item.Ref) (gra
 }
 
 // OfNode reports whether a node of a graph makes the call that ctx is of.
-func OfNode(ctx context.Context) bool { return ctx.Value(approvalKey{}) != nil }
+func OfNode(ctx context.Context) bool {
+	return ctx.Value(approvalKey{}) != nil
+}

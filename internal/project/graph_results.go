@@ -72,7 +72,11 @@ func (s resultStore) Put(key string, result any) error {
 	if err := s.prune(base); err != nil {
 		return err
 	}
-	return base.Replace(resultsDir+"/"+name, []byte(resultHead(name, string(b))+"\n"+string(b)), 0o600)
+	return base.Replace(
+		resultsDir+"/"+name,
+		[]byte(resultHead(name, string(b))+"\n"+string(b)),
+		0o600,
+	)
 }
 
 // prune removes the oldest half of too many entries.
@@ -88,9 +92,12 @@ func (s resultStore) prune(base atomicfile.Base) error {
 		}
 		return fi.ModTime().UnixNano()
 	}
-	slices.SortFunc(entries, func(a, b os.DirEntry) int { return cmp.Compare(age(a), age(b)) })
+	slices.SortFunc(entries, func(a, b os.DirEntry) int {
+		return cmp.Compare(age(a), age(b))
+	})
 	for _, e := range entries[:len(entries)/2] {
-		if err := base.Remove(resultsDir + "/" + e.Name()); err != nil && !os.IsNotExist(err) {
+		err := base.Remove(resultsDir + "/" + e.Name())
+		if err != nil && !os.IsNotExist(err) {
 			return err
 		}
 	}

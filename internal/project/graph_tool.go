@@ -91,7 +91,9 @@ func (c graphsCall) graph(ctx context.Context, operation string) (map[string]any
 		return nil, err
 	}
 	if !itemcheck.IsGraph(it) {
-		return nil, diag.New(diag.Usage, "showing %s: it is not a graph", ref).WithReason("not_graph").WithDetail("ref", ref.String())
+		return nil, diag.New(diag.Usage, "showing %s: it is not a graph", ref).
+			WithReason("not_graph").
+			WithDetail("ref", ref.String())
 	}
 	g, findings := ParseGraph(it)
 	if g == nil {
@@ -105,7 +107,9 @@ func (c graphsCall) list(ctx context.Context) (map[string]any, error) {
 	if err != nil {
 		return nil, err
 	}
-	runs := slices.DeleteFunc(all, func(s *graph.Summary) bool { return !c.reaches(ctx, s) })
+	runs := slices.DeleteFunc(all, func(s *graph.Summary) bool {
+		return !c.reaches(ctx, s)
+	})
 	return jsonx.Object(map[string]any{"runs": append([]*graph.Summary{}, runs...)})
 }
 
@@ -118,7 +122,9 @@ func (c graphsCall) reaches(ctx context.Context, s *graph.Summary) bool {
 // others, and is not the call of a node: the author of a graph does not decide for the
 // person who runs it.
 func IsPerson(c exec.Call) bool {
-	return c.Run == "" && len(c.Held) == 1 && c.Held[0].Source == policy.Person()[0].Source
+	return c.Run == "" &&
+		len(c.Held) == 1 &&
+		c.Held[0].Source == policy.Person()[0].Source
 }
 
 // run returns the id of the run that the call names. A run that the caller does not
@@ -131,14 +137,19 @@ func (c graphsCall) run(ctx context.Context) (string, error) {
 	id, err := graph.Find(c.p.Spaces.ProjectDir, word)
 	if err == nil {
 		var s *graph.Summary
-		if s, err = graph.Status(ctx, c.p.Spaces.ProjectDir, id); err == nil && c.reaches(ctx, s) {
+		if s, err = graph.Status(ctx, c.p.Spaces.ProjectDir, id); err == nil &&
+			c.reaches(ctx, s) {
 			return id, nil
 		}
 	}
-	if err != nil && diag.CodeOf(err) != diag.ThreadNotFound && (IsPerson(c.in.Call) || diag.CodeOf(err) != diag.AmbiguousItem) {
+	if err != nil &&
+		diag.CodeOf(err) != diag.ThreadNotFound &&
+		(IsPerson(c.in.Call) || diag.CodeOf(err) != diag.AmbiguousItem) {
 		return "", err
 	}
-	return "", diag.New(diag.ThreadNotFound, "finding the run %q: no run that you started has this id", word).WithReason("no_run").WithDetail("id", word)
+	return "", diag.New(diag.ThreadNotFound, "finding the run %q: no run that you started has this id", word).
+		WithReason("no_run").
+		WithDetail("id", word)
 }
 
 // walk continues or forks a run with the permissions of the caller.
@@ -161,7 +172,8 @@ func (c graphsCall) walk(ctx context.Context, operation, id string) (map[string]
 		o.Fork = &graph.Fork{Run: id, At: c.text("at"), Set: set}
 		call, err = c.p.ForkCall(ctx, id)
 	} else {
-		o.OneStep, o.Set = operation == "step", set
+		o.OneStep = operation == "step"
+		o.Set = set
 		if o.Resume, call, err = c.p.ResumeCall(ctx, id); err == nil && o.Resume != id {
 			err = c.mayResume(ctx, o.Resume)
 		}
@@ -181,7 +193,9 @@ func (c graphsCall) walk(ctx context.Context, operation, id string) (map[string]
 func (c graphsCall) mayResume(ctx context.Context, id string) error {
 	s, err := graph.Status(ctx, c.p.Spaces.ProjectDir, id)
 	if err == nil && !c.reaches(ctx, s) {
-		err = diag.New(diag.ThreadState, "continuing a run: the run that waits for it is another caller's").WithReason("running").WithDetail("id", id)
+		err = diag.New(diag.ThreadState, "continuing a run: the run that waits for it is another caller's").
+			WithReason("running").
+			WithDetail("id", id)
 	}
 	return err
 }
@@ -207,7 +221,13 @@ func (c graphsCall) maySet(ctx context.Context, id string, set map[string]any) e
 
 // MayAs returns nil if a call of a tool may do what another call may, as the allowance
 // decides or a person answers. unasked is the error if a person must decide and cannot be asked.
-func (p *Project) MayAs(ctx context.Context, in exec.NativeCall, as policy.Call, question string, unasked error) error {
+func (p *Project) MayAs(
+	ctx context.Context,
+	in exec.NativeCall,
+	as policy.Call,
+	question string,
+	unasked error,
+) error {
 	a, _, err := p.Allowance(ctx)
 	if err != nil {
 		return err
@@ -223,7 +243,13 @@ func (p *Project) MayAs(ctx context.Context, in exec.NativeCall, as policy.Call,
 		return unasked
 	}
 	tool := in.Chain.Tool()
-	q := &threads.Question{Tier: d.Tier.String(), Text: question, Capability: d.Capability(), Digest: tool.Digest, Timeout: d.Timeout}
+	q := &threads.Question{
+		Tier:       d.Tier.String(),
+		Text:       question,
+		Capability: d.Capability(),
+		Digest:     tool.Digest,
+		Timeout:    d.Timeout,
+	}
 	switch r, err := Confirm(ctx, p, in.Call, q, false); {
 	case err != nil:
 		return err

@@ -16,9 +16,20 @@ func (p *Project) ValidateGraph(ctx context.Context, ref item.Ref) ([]diag.Findi
 		return nil, err
 	}
 	if !itemcheck.IsGraph(it) {
-		return nil, diag.New(diag.Usage, "validating %s: it is not a graph", ref).WithReason("not_graph").WithDetail("ref", ref.String())
+		return nil, diag.New(diag.Usage, "validating %s: it is not a graph", ref).
+			WithReason("not_graph").
+			WithDetail("ref", ref.String())
 	}
-	fs := append(graph.Check(ctx, it.Ref, it.Path(), itemcheck.Doc(it), p.graphItems()), it.Findings...)
+	fs := append(
+		graph.Check(
+			ctx,
+			it.Ref,
+			it.Path(),
+			itemcheck.Doc(it),
+			p.graphItems(),
+		),
+		it.Findings...,
+	)
 	diag.Sort(fs)
 	return fs, nil
 }

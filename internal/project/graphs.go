@@ -89,8 +89,13 @@ func WithGraphOptions(ctx context.Context, o GraphOptions) context.Context {
 // withOptions returns a context for a call of a graph below another call, which keeps
 // how it reaches the person.
 func withOptions(ctx context.Context, o GraphOptions) context.Context {
-	if c, ok := ctx.Value(graphOptionsKey{}).(*graphCall); ok {
-		o.Ask, o.Progress, o.Event, o.Watch, o.NoSuspend = c.Ask, c.Progress, c.Event, c.Watch, c.NoSuspend
+	c, ok := ctx.Value(graphOptionsKey{}).(*graphCall)
+	if ok {
+		o.Ask = c.Ask
+		o.Progress = c.Progress
+		o.Event = c.Event
+		o.Watch = c.Watch
+		o.NoSuspend = c.NoSuspend
 	}
 	return context.WithValue(WithGraphOptions(ctx, o), graphChildKey{}, (*graph.Child)(nil))
 }
@@ -99,9 +104,16 @@ func withOptions(ctx context.Context, o GraphOptions) context.Context {
 // command are for the first one.
 func (p *Project) graphOptions(ctx context.Context, in *exec.NativeCall) (GraphOptions, *graph.Result, error) {
 	var o GraphOptions
-	if c, ok := ctx.Value(graphOptionsKey{}).(*graphCall); ok {
+	c, ok := ctx.Value(graphOptionsKey{}).(*graphCall)
+	if ok {
 		if o = c.GraphOptions; c.taken.Swap(true) {
-			o = GraphOptions{Ask: o.Ask, Confirm: o.Confirm, Progress: o.Progress, Watch: o.Watch, NoSuspend: o.NoSuspend}
+			o = GraphOptions{
+				Ask:       o.Ask,
+				Confirm:   o.Confirm,
+				Progress:  o.Progress,
+				Watch:     o.Watch,
+				NoSuspend: o.NoSuspend,
+			}
 		}
 	}
 	a := in.Asking
@@ -115,14 +127,23 @@ func (p *Project) graphOptions(ctx context.Context, in *exec.NativeCall) (GraphO
 
 // asker returns how a run asks a person who is present, nil if it cannot.
 func asker(ctx context.Context, a *exec.Asking) func(context.Context, graph.Question) (any, string, error) {
-	if c, ok := ctx.Value(graphOptionsKey{}).(*graphCall); ok && c.Ask != nil {
+	c, ok := ctx.Value(graphOptionsKey{}).(*graphCall)
+	if ok && c.Ask != nil {
 		return c.Ask
 	}
 	if a == nil {
 		return nil
 	}
 	return func(ctx context.Context, q graph.Question) (any, string, error) {
-		text, err := a.Ask(ctx, agent.Question{Run: q.Run, Graph: q.Graph, Node: q.Node, Step: q.Step, Text: q.Text, Choices: q.Choices, Schema: q.Ask.RawSchema})
+		text, err := a.Ask(ctx, agent.Question{
+			Run:     q.Run,
+			Graph:   q.Graph,
+			Node:    q.Node,
+			Step:    q.Step,
+			Text:    q.Text,
+			Choices: q.Choices,
+			Schema:  q.Ask.RawSchema,
+		})
 		if errors.Is(err, agent.ErrNoAnswer) {
 			return nil, "", graph.ErrNoAnswer
 		}
@@ -139,7 +160,12 @@ func asker(ctx context.Context, a *exec.Asking) func(context.Context, graph.Ques
 
 // continued checks that a call continues the run that an equal call started. done is
 // the result of a run that has ended in the meantime.
-func (p *Project) continued(ctx context.Context, it *resolve.Item, run string, inputs map[string]any) (done *graph.Result, err error) {
+func (p *Project) continued(
+	ctx context.Context,
+	it *resolve.Item,
+	run string,
+	inputs map[string]any,
+) (done *graph.Result, err error) {
 	dir := p.Spaces.ProjectDir
 	s, err := graph.Status(ctx, dir, run)
 	if err != nil {
@@ -153,7 +179,10 @@ func (p *Project) continued(ctx context.Context, it *resolve.Item, run string, i
 		return nil, diag.New(diag.ThreadState, "continuing %s: it was started with another graph or other inputs", run)
 	case s.State == graph.StateRunning:
 		return nil, diag.New(diag.ThreadState, "continuing %s: a process runs it", run)
-	case s.State == graph.StateCompleted, s.State == graph.StateError && s.Reason == "", s.State == graph.StateCancelled, s.State == graph.StateKilled:
+	case s.State == graph.StateCompleted,
+		s.State == graph.StateError && s.Reason == "",
+		s.State == graph.StateCancelled,
+		s.State == graph.StateKilled:
 		return graph.ReadResult(dir, run)
 	}
 	return nil, nil
@@ -184,7 +213,11 @@ func (p *Project) GraphRuntime(directives Directives) exec.Native {
 	}
 }
 
-func (p *Project) runGraph(ctx context.Context, in exec.NativeCall, directives Directives) (map[string]any, error) {
+func (p *Project) runGraph(
+	ctx context.Context,
+	in exec.NativeCall,
+	directives Directives,
+) (map[string]any, error) {
 	it := in.Chain.Tool()
 	g, findings := ParseGraph(it)
 	if g == nil {
@@ -196,7 +229,8 @@ func (p *Project) runGraph(ctx context.Context, in exec.NativeCall, directives D
 	child, _ := ctx.Value(graphChildKey{}).(*graph.Child)
 	var o GraphOptions
 	var err error
-	if c, ok := ctx.Value(graphOptionsKey{}).(*graphCall); ok {
+	c, ok := ctx.Value(graphOptionsKey{}).(*graphCall)
+	if ok {
 		o = c.GraphOptions
 	}
 	if child == nil {
@@ -214,9 +248,15 @@ func (p *Project) runGraph(ctx context.Context, in exec.NativeCall, directives D
 	}
 	defer p.numbers.Hold()() // runs below it take numbers, too
 	account := p.runAccount(ctx, in.Call, g, it.Digest)
-	params.Dispatcher = GraphDispatcher{Project: p, Within: in.Call, account: account, directives: directives}
+	params.Dispatcher = GraphDispatcher{
+		Project:    p,
+		Within:     in.Call,
+		account:    account,
+		directives: directives,
+	}
 	if account != nil {
-		params.Settle, params.Settles = account.settle, account.settles
+		params.Settle = account.settle
+		params.Settles = account.settles
 	}
 	if o.Warn != nil && child == nil && o.Resume == "" {
 		for _, f := range findings {
@@ -225,7 +265,8 @@ func (p *Project) runGraph(ctx context.Context, in exec.NativeCall, directives D
 	}
 	params.Child, params.Progress, params.Event, params.Ask, params.NoSuspend = child, o.Progress, withWaiting(WatchWaiting(ctx, p), o.event()), asker(ctx, in.Asking), o.NoSuspend
 	params.Present = o.Confirm != nil || in.Asking != nil
-	params.AcceptChanged, params.Space = o.AcceptChanged && !p.Env.Locked, transcript.Space(it.Root.Space)
+	params.AcceptChanged, params.Space = o.AcceptChanged &&
+		!p.Env.Locked, transcript.Space(it.Root.Space)
 	if child == nil {
 		params.RunID = o.RunID
 		params.OneStep, params.Only, params.State, params.Set, params.By = o.OneStep, o.Only, o.State, o.Set, cmp.Or(o.By, "person")
@@ -280,9 +321,12 @@ func (p *Project) GraphParams(ctx context.Context, held policy.Held) (graph.Para
 	out.Risk = itemcheck.Risk(ctx, p.Resolver)
 	out.Number = p.numberRun
 	if p.Copied != nil {
-		out.Copy, out.Results = p.Copied.ID, nil // a result would be one of other files
+		// a result would be one of other files
+		out.Copy = p.Copied.ID
+		out.Results = nil
 	}
-	if b, err := openat.ReadRegular(filepath.Join(p.Spaces.ProjectDir, lock.LockFile), lock.MaxLock); err == nil {
+	b, err := openat.ReadRegular(filepath.Join(p.Spaces.ProjectDir, lock.LockFile), lock.MaxLock)
+	if err == nil {
 		out.Lock = item.DigestOf(b).String()
 	}
 	return out, nil
@@ -316,8 +360,17 @@ func (d GraphDispatcher) Target(ctx context.Context, ref item.Ref) (graph.Target
 	}
 	it := chain.Tool()
 	go func() { _, _ = exec.Schema(it) }() // the call needs it, after its start is recorded
-	t := graph.Target{Chain: chain, Whole: wholeDigest(chain), Digest: it.Digest, Space: transcript.Space(it.Root.Space), Graph: itemcheck.IsGraph(it), Schema: it.Meta.Fields["config_schema"]}
-	t.Pure = chain.Primitive().Ref.ID == exec.NativeStep && !t.Graph && (it.Declared() == "T0" || it.Declared() == "safe")
+	t := graph.Target{
+		Chain:  chain,
+		Whole:  wholeDigest(chain),
+		Digest: it.Digest,
+		Space:  transcript.Space(it.Root.Space),
+		Graph:  itemcheck.IsGraph(it),
+		Schema: it.Meta.Fields["config_schema"],
+	}
+	t.Pure = chain.Primitive().Ref.ID == exec.NativeStep &&
+		!t.Graph &&
+		(it.Declared() == "T0" || it.Declared() == "safe")
 	return t, nil
 }
 
@@ -341,8 +394,19 @@ func (d GraphDispatcher) Call(ctx context.Context, c graph.Call) (any, error) {
 	if c.Approval == nil {
 		c.Approval = &graph.Approval{}
 	}
-	ctx = context.WithValue(ctx, approvalKey{}, &callApproval{ref: c.Ref, Approval: c.Approval})
-	run, err := d.Project.Verbs.Tool(ctx, primary.Call{Ref: c.Ref, Held: c.Held, Within: within, Params: c.Params, Chain: chain, Ask: d.confirmer(ctx, c, false)})
+	ctx = context.WithValue(
+		ctx,
+		approvalKey{},
+		&callApproval{ref: c.Ref, Approval: c.Approval},
+	)
+	run, err := d.Project.Verbs.Tool(ctx, primary.Call{
+		Ref:    c.Ref,
+		Held:   c.Held,
+		Within: within,
+		Params: c.Params,
+		Chain:  chain,
+		Ask:    d.confirmer(ctx, c, false),
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -363,7 +427,9 @@ type callApproval struct {
 // a thread cannot wait for that (live).
 func (d GraphDispatcher) confirmer(ctx context.Context, c graph.Call, live bool) exec.Ask {
 	if c.Approval != nil && c.Approval.Given != "" {
-		return func(_ context.Context, question string) (bool, error) { return question == c.Approval.Given, nil }
+		return func(_ context.Context, question string) (bool, error) {
+			return question == c.Approval.Given, nil
+		}
 	}
 	var confirm exec.Ask
 	a := d.Within.Asking
@@ -374,12 +440,19 @@ func (d GraphDispatcher) confirmer(ctx context.Context, c graph.Call, live bool)
 		return nil
 	default:
 		confirm = func(ctx context.Context, question string) (bool, error) {
-			return a.Confirm(ctx, agent.Question{Run: c.RunID, Node: c.Node, Step: c.Step, Text: question})
+			return a.Confirm(ctx, agent.Question{
+				Run:  c.RunID,
+				Node: c.Node,
+				Step: c.Step,
+				Text: question,
+			})
 		}
 	}
 	return func(ctx context.Context, question string) (bool, error) {
 		yes, err := confirm(ctx, question)
-		if (errors.Is(err, agent.ErrNoAnswer) || errors.Is(err, threads.ErrLeft)) && c.Approval != nil && !live {
+		if (errors.Is(err, agent.ErrNoAnswer) || errors.Is(err, threads.ErrLeft)) &&
+			c.Approval != nil &&
+			!live {
 			allowance, _, aerr := d.Project.Allowance(ctx)
 			if aerr != nil {
 				return false, aerr
@@ -435,7 +508,12 @@ func (d GraphDispatcher) verb(ctx context.Context, c graph.Call) (any, error) {
 	if err != nil {
 		return nil, diag.New(diag.ValidationFailed, "calling %s: %w", c.Verb, err)
 	}
-	env := w.Do(ctx, agent.Request{Name: string(c.Verb), Args: json.RawMessage(raw), Held: c.Held, Within: d.Within})
+	env := w.Do(ctx, agent.Request{
+		Name:   string(c.Verb),
+		Args:   json.RawMessage(raw),
+		Held:   c.Held,
+		Within: d.Within,
+	})
 	if env.Error != nil {
 		return nil, diag.New(env.Error.Code, "%s", env.Error.Message)
 	}

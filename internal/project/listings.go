@@ -33,7 +33,11 @@ func (p *Project) listings() *sandbox.Listings {
 }
 
 // Load implements sandbox.Store.
-func (l listings) Load() []byte { return l.ownFiles.Load(l.name) }
+func (l listings) Load() []byte {
+	return l.ownFiles.Load(l.name)
+}
 
 // Save implements sandbox.Store. What cannot be written is listed again.
-func (l listings) Save(b []byte) { l.ownFiles.Save(l.name, b) }
+func (l listings) Save(b []byte) {
+	l.ownFiles.Save(l.name, b)
+}

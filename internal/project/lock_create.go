@@ -17,11 +17,16 @@ import (
 // would be stale.
 func (e *Env) CreateLock(ctx context.Context) (bool, error) {
 	p, err := e.Open(ctx, Lenient)
-	if err != nil || p.Files == nil || p.Lock != nil || len(p.LockErrs) > 0 {
+	if err != nil ||
+		p.Files == nil ||
+		p.Lock != nil ||
+		len(p.LockErrs) > 0 {
 		return false, err
 	}
 	m, err := ReadManifest(p.Spaces.ProjectDir)
-	if err != nil || m == nil || len(m.Require)+len(m.Workspace) > 0 {
+	if err != nil ||
+		m == nil ||
+		len(m.Require)+len(m.Workspace) > 0 {
 		return false, nil // verify reports the errors of a file that init did not write
 	}
 	for _, kind := range primary.LockedKinds {

@@ -33,12 +33,19 @@ func (p *Project) BaseExpired(ctx context.Context, old *lock.Lock, report *verif
 		}
 	}
 	for _, b := range p.Lock.Lock.Bundles {
-		if was := old.Bundle(b.ID); was != nil && was.Version == b.Version && was.Manifest == b.Manifest {
+		was := old.Bundle(b.ID)
+		if was != nil && was.Version == b.Version && was.Manifest == b.Manifest {
 			continue
 		}
 		for _, fp := range signersOf(b) {
-			if k, known := p.Trust.Key(fp); known && keychain.Ended(k, p.Env.Now()) {
-				f := expiredEntry(b.Module().String(), k.Fingerprint.Short(), k.Owner, k.NotAfter)
+			k, known := p.Trust.Key(fp)
+			if known && keychain.Ended(k, p.Env.Now()) {
+				f := expiredEntry(
+					b.Module().String(),
+					k.Fingerprint.Short(),
+					k.Owner,
+					k.NotAfter,
+				)
 				report.Findings = append(report.Findings, f)
 			}
 		}
@@ -60,7 +67,10 @@ func recorded(l *lock.Lock, it lock.Item) bool {
 // usable again. It does nothing if the last commit has no lock.
 func (x *Packages) RefuseRevived(ctx context.Context) error {
 	p := x.project
-	if x.space != space.Project || p.Lock == nil || p.Files == nil || !p.anyEnded() {
+	if x.space != space.Project ||
+		p.Lock == nil ||
+		p.Files == nil ||
+		!p.anyEnded() {
 		return nil
 	}
 	repo, err := p.Env.Repo(ctx)
@@ -85,7 +95,9 @@ func (x *Packages) RefuseRevived(ctx context.Context) error {
 // anyEnded reports whether any known key has expired. Otherwise no file needs to be
 // read again.
 func (p *Project) anyEnded() bool {
-	return slices.ContainsFunc(p.Trust.Keys(), func(k trust.KeyInfo) bool { return keychain.Ended(k, p.Env.Now()) })
+	return slices.ContainsFunc(p.Trust.Keys(), func(k trust.KeyInfo) bool {
+		return keychain.Ended(k, p.Env.Now())
+	})
 }
 
 // expiredItem returns an error about an item of the project if its key has expired,
@@ -110,7 +122,11 @@ func expiredEntry(what, key, owner string, end time.Time) diag.Finding {
 // refuseExpired keeps the entries of a new lock from adopting what an expired key
 // signed: of an item without the same entry before, it returns an error, and the
 // entry before stays.
-func (p *Project) refuseExpired(ctx context.Context, before *lock.Lock, items []lock.Item) (kept []lock.Item, fs []diag.Finding) {
+func (p *Project) refuseExpired(
+	ctx context.Context,
+	before *lock.Lock,
+	items []lock.Item,
+) (kept []lock.Item, fs []diag.Finding) {
 	if !p.anyEnded() {
 		return items, nil
 	}
@@ -145,7 +161,8 @@ type ending struct {
 func (p *Project) Endings() []ending {
 	var out []ending
 	for _, k := range p.Trust.Keys() {
-		if f, ok := k.Ending(p.Env.Now()); ok && k.State.Usable() {
+		f, ok := k.Ending(p.Env.Now())
+		if ok && k.State.Usable() {
 			out = append(out, ending{k, f})
 		}
 	}

@@ -34,7 +34,9 @@ func (p *Project) openItems(ctx context.Context, changed bool) (*itemLock, error
 		}
 	}
 	x := &itemLock{project: p, dir: p.Spaces.ProjectDir, lock: &lock.Lock{}}
-	x.left = func(refs []item.Ref) map[item.Ref]bool { return p.LeftOut(ctx, refs) }
+	x.left = func(refs []item.Ref) map[item.Ref]bool {
+		return p.LeftOut(ctx, refs)
+	}
 	if p.Lock != nil {
 		x.lock, x.before = p.Lock.Lock, p.Lock.written()
 		return x, nil
@@ -50,7 +52,10 @@ func (p *Project) openItems(ctx context.Context, changed bool) (*itemLock, error
 // current reports whether p was opened without errors and rye.lock has not changed
 // since.
 func (p *Project) current(ctx context.Context) bool {
-	if _, err := p.Resolver.Table(ctx); err != nil || p.Lock == nil || len(p.LockErrs)+len(p.Resolver.Notes()) > 0 {
+	_, err := p.Resolver.Table(ctx)
+	if err != nil ||
+		p.Lock == nil ||
+		len(p.LockErrs)+len(p.Resolver.Notes()) > 0 {
 		return false
 	}
 	return lock.Unchanged(p.Files, lock.LockFile, p.Lock.text)
@@ -79,13 +84,18 @@ func (x *itemLock) relock(ctx context.Context) ([]lock.Change, []diag.Finding, e
 	}
 	old := *x.lock
 	x.lock.SetItems(items)
-	gone := slices.DeleteFunc(slices.Clone(old.Items), func(it lock.Item) bool { return x.lock.Item(it.Ref) != nil })
+	gone := slices.DeleteFunc(slices.Clone(old.Items), func(it lock.Item) bool {
+		return x.lock.Item(it.Ref) != nil
+	})
 	left := x.left(refsOf(gone))
-	stay := slices.DeleteFunc(gone, func(it lock.Item) bool { return !diag.Failed(notes) && !left[it.Ref] })
+	stay := slices.DeleteFunc(gone, func(it lock.Item) bool {
+		return !diag.Failed(notes) && !left[it.Ref]
+	})
 	if len(stay) > 0 {
 		x.lock.SetItems(slices.Concat(items, stay))
 	}
-	if len(x.lock.Items)+len(x.lock.Bundles)+len(x.lock.Members) == 0 && x.before == nil {
+	if len(x.lock.Items)+len(x.lock.Bundles)+len(x.lock.Members) == 0 &&
+		x.before == nil {
 		return nil, notes, nil // there is nothing to lock
 	}
 	return lock.Compare(&old, x.lock), notes, nil
@@ -97,7 +107,8 @@ func (x *itemLock) write(r *packages.Result) error {
 	if bytes.Equal(b, x.before) {
 		return nil
 	}
-	if err := atomicfile.Project(x.dir).Write(lock.LockFile, b, 0o644); err != nil {
+	err := atomicfile.Project(x.dir).Write(lock.LockFile, b, 0o644)
+	if err != nil {
 		return diag.Doing("writing "+lock.LockFile, err)
 	}
 	if !slices.Contains(r.Wrote, lock.LockFile) {
@@ -118,7 +129,10 @@ func (e *Env) LockItems(ctx context.Context, x *Packages, r *packages.Result) er
 	defer release()
 	e.resolving = true
 	x.project.Env.resolving = true
-	it, err := x.project.openItems(ctx, len(r.Installed)+len(r.Removed) > 0)
+	it, err := x.project.openItems(
+		ctx,
+		len(r.Installed)+len(r.Removed) > 0,
+	)
 	if err != nil {
 		return err
 	}
@@ -137,7 +151,8 @@ func (e *Env) LockItems(ctx context.Context, x *Packages, r *packages.Result) er
 		}
 	}
 	for _, code := range slices.Sorted(maps.Keys(left)) {
-		if more := left[code] - LongList; more > 0 && !e.Person.All {
+		more := left[code] - LongList
+		if more > 0 && !e.Person.All {
 			e.Person.Warnf("not locked: %s with %s (-v lists them)", Count(more, "more item"), code)
 		}
 	}
@@ -164,7 +179,9 @@ func (e *Env) CheckItems(ctx context.Context, x *Packages) error {
 	if err != nil {
 		return err
 	}
-	fs := slices.DeleteFunc(notes, func(f diag.Finding) bool { return f.Code != diag.LockStale })
+	fs := slices.DeleteFunc(notes, func(f diag.Finding) bool {
+		return f.Code != diag.LockStale
+	})
 	for _, line := range summarised(changes, e.Person.All) {
 		f := diag.Errorf(diag.LockStale, 1, 1, "%s", line)
 		f.Path = lock.LockFile

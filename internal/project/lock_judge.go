@@ -38,12 +38,20 @@ func (p *Project) LockJudge(ctx context.Context) *LockJudge {
 	if p.Lock == nil {
 		return nil
 	}
-	return &LockJudge{p: p, once: resolve.Once(ctx), same: make([]string, len(p.Lock.Lock.Items)), others: map[item.Ref]*judgedItem{}}
+	return &LockJudge{
+		p:      p,
+		once:   resolve.Once(ctx),
+		same:   make([]string, len(p.Lock.Lock.Items)),
+		others: map[item.Ref]*judgedItem{},
+	}
 }
 
 // Item judges one item. Items that have no entries of their own are ignored.
 func (j *LockJudge) Item(ctx context.Context, it *resolve.Item) error {
-	if it.Root.Space != space.Project || it.Root.Bundled() || !primary.Lockable(it.Ref) || resolve.Sealed(it.Ref) {
+	if it.Root.Space != space.Project ||
+		it.Root.Bundled() ||
+		!primary.Lockable(it.Ref) ||
+		resolve.Sealed(it.Ref) {
 		return nil
 	}
 	at := j.p.Lock.Lock.ItemAt(it.Ref)
@@ -57,7 +65,12 @@ func (j *LockJudge) Item(ctx context.Context, it *resolve.Item) error {
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.add(it, at, found, locked != nil && found.Entry == locked && len(found.Findings) == 0 && found.Differs == nil)
+	j.add(
+		it,
+		at,
+		found,
+		locked != nil && found.Entry == locked && len(found.Findings) == 0 && found.Differs == nil,
+	)
 	return ctx.Err()
 }
 
@@ -77,7 +90,9 @@ func (j *LockJudge) add(it *resolve.Item, at int, found primary.Judged, same boo
 		x.files = append(x.files, j.same[at])
 		j.same[at] = ""
 	}
-	x.Judged, x.root, x.files = found, it.Root, append(x.files, it.Rel)
+	x.Judged = found
+	x.root = it.Root
+	x.files = append(x.files, it.Rel)
 }
 
 // Result returns the entries as they are now, sorted, and the findings about them.
@@ -96,7 +111,8 @@ func (j *LockJudge) Result(ctx context.Context) ([]lock.Item, []diag.Finding) {
 			for i, rel := range x.files {
 				x.files[i] = x.root.Display(rel)
 			}
-			if bad := j.p.Verbs.JudgeFiles(ctx, ref, x.files); bad != nil { // nothing runs it
+			bad := j.p.Verbs.JudgeFiles(ctx, ref, x.files)
+			if bad != nil { // nothing runs it
 				found = primary.Judged{Findings: bad}
 			}
 		}
@@ -106,7 +122,9 @@ func (j *LockJudge) Result(ctx context.Context) ([]lock.Item, []diag.Finding) {
 		fs = append(fs, found.Findings...)
 	}
 	if len(j.others) > 0 {
-		slices.SortFunc(items, func(a, b lock.Item) int { return lock.CompareRefs(a.Ref, b.Ref) })
+		slices.SortFunc(items, func(a, b lock.Item) int {
+			return lock.CompareRefs(a.Ref, b.Ref)
+		})
 	}
 	diag.Sort(fs)
 	return items, j.p.Verbs.NotIgnored(ctx, fs)

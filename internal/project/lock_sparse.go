@@ -76,7 +76,11 @@ func (p *Project) notLeftOut(ctx context.Context) error {
 	}
 	left := slices.Sorted(maps.Keys(skipped))
 	return diag.New(diag.LockMissing, "reading %s: the sparse checkout leaves it out of this work tree", left[0]).
-		WithReason("sparse").WithDetail("paths", cmp.Or(strings.TrimSuffix(prefix, "/"), "/"+strings.Join(left, " /")))
+		WithReason("sparse").
+		WithDetail("paths", cmp.Or(
+			strings.TrimSuffix(prefix, "/"),
+			"/"+strings.Join(left, " /"),
+		))
 }
 
 // maybeSparse reports whether the repository around a folder has a sparse

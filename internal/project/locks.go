@@ -37,7 +37,11 @@ type SpaceLock struct {
 // readLocks reads the lock of every space on disk and adds its bundles as layers
 // below the space's own items. A lock that cannot be read is an error in Strict
 // mode; in Lenient mode it is remembered in LockErrs. own returns the lock of the project.
-func (p *Project) readLocks(ctx context.Context, m Mode, own func() (*SpaceLock, error)) error {
+func (p *Project) readLocks(
+	ctx context.Context,
+	m Mode,
+	own func() (*SpaceLock, error),
+) error {
 	for _, root := range slices.Clone(p.Spaces.Roots) {
 		if !root.OnDisk() || root.Bundled() {
 			continue
@@ -74,11 +78,15 @@ func (p *Project) readLocks(ctx context.Context, m Mode, own func() (*SpaceLock,
 // ownLock begins to read the lock of the project, which can be long, and returns how to wait
 // for it.
 func (p *Project) ownLock() func() (*SpaceLock, error) {
-	i := slices.IndexFunc(p.Spaces.Roots, func(r *space.Root) bool { return r.Space == space.Project && r.OnDisk() && !r.Bundled() })
+	i := slices.IndexFunc(p.Spaces.Roots, func(r *space.Root) bool {
+		return r.Space == space.Project && r.OnDisk() && !r.Bundled()
+	})
 	if i < 0 {
 		return nil // no root asks for it
 	}
-	read := sync.OnceValues(func() (*SpaceLock, error) { return readSpaceLock(p.Spaces.Roots[i]) })
+	read := sync.OnceValues(func() (*SpaceLock, error) {
+		return readSpaceLock(p.Spaces.Roots[i])
+	})
 	go func() { _, _ = read() }()
 	return read
 }
@@ -95,10 +103,15 @@ func LockDir(root *space.Root) string {
 // readSpaceLock returns nil when the space has no lock, which costs one stat.
 func readSpaceLock(root *space.Root) (*SpaceLock, error) {
 	dir := LockDir(root)
-	if _, err := os.Lstat(filepath.Join(dir, lock.LockFile)); errors.Is(err, fs.ErrNotExist) {
+	_, err := os.Lstat(filepath.Join(dir, lock.LockFile))
+	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
-	return parseSpaceLock(&SpaceLock{Space: root.Space, Dir: dir, Files: lock.Dir(dir)}, dir+string(filepath.Separator), nil)
+	return parseSpaceLock(
+		&SpaceLock{Space: root.Space, Dir: dir, Files: lock.Dir(dir)},
+		dir+string(filepath.Separator),
+		nil,
+	)
 }
 
 // parseSpaceLock reads the lock and the manifest; messages put where before
@@ -157,13 +170,22 @@ func (sl *SpaceLock) Layers() ([]space.Layer, error) {
 		}
 		out[i].Offers = visibleItems(l.ID, use, prefer)
 		out[i].Stale = stale
-		out[i].Prefers = func(ref item.Ref) bool { return prefer[ref.String()] == l.ID }
+		out[i].Prefers = func(ref item.Ref) bool {
+			return prefer[ref.String()] == l.ID
+		}
 	}
 	return out, nil
 }
 
 func (sl *SpaceLock) layer(b lock.Bundle) (space.Layer, error) {
-	l := space.Layer{Space: sl.Space, ID: b.ID.String(), Version: b.Version, Manifest: b.Manifest, Signers: signersOf(b), Needs: needed(b.Needs)}
+	l := space.Layer{
+		Space:    sl.Space,
+		ID:       b.ID.String(),
+		Version:  b.Version,
+		Manifest: b.Manifest,
+		Signers:  signersOf(b),
+		Needs:    needed(b.Needs),
+	}
 	id := b.ID
 	switch r := b.Replace; {
 	case r.Path != "":
@@ -172,7 +194,9 @@ func (sl *SpaceLock) layer(b lock.Bundle) (space.Layer, error) {
 		id = r.ID
 	}
 	if id.Kind == lock.PathID {
-		l.Version, l.Manifest = "", item.Digest{} // edited at will
+		// edited at will
+		l.Version = ""
+		l.Manifest = item.Digest{}
 		l.Base, l.Show = sl.folder(path.Join(id.Repo, id.Subdir))
 		return l, nil
 	}
@@ -185,7 +209,8 @@ func (sl *SpaceLock) layer(b lock.Bundle) (space.Layer, error) {
 func signersOf(b lock.Bundle) []sign.Fingerprint {
 	var out []sign.Fingerprint
 	for _, s := range b.Signers {
-		if fp, err := sign.ParseFingerprint(s[strings.IndexByte(s, ':')+1:]); err == nil {
+		fp, err := sign.ParseFingerprint(s[strings.IndexByte(s, ':')+1:])
+		if err == nil {
 			out = append(out, fp)
 		}
 	}
@@ -195,7 +220,10 @@ func signersOf(b lock.Bundle) []sign.Fingerprint {
 // locks reports whether the lock of the project has an entry of one of its own items
 // with exactly these bytes.
 func (p *Project) locks(root *space.Root, ref item.Ref, digest item.Digest) bool {
-	if p.Lock == nil || p.Lock.Lock == nil || root.Space != space.Project || root.Bundled() {
+	if p.Lock == nil ||
+		p.Lock.Lock == nil ||
+		root.Space != space.Project ||
+		root.Bundled() {
 		return false
 	}
 	entry := p.Lock.Lock.Item(ref)
@@ -247,11 +275,16 @@ func visibleItems(id string, use []string, prefer map[string]string) func(item.R
 }
 
 // SetLocked takes over the flag --locked.
-func (e *Env) SetLocked(given, value bool) { e.Locked, e.Unlocked = value, given && !value }
+func (e *Env) SetLocked(given, value bool) {
+	e.Locked = value
+	e.Unlocked = given && !value
+}
 
 // KeepsLock reports whether only what the lock names may be used and the lock stays as
 // it is: --locked, or by default in CI.
-func (e *Env) KeepsLock() bool { return e.Locked || e.InCI() && !e.Unlocked }
+func (e *Env) KeepsLock() bool {
+	return e.Locked || e.InCI() && !e.Unlocked
+}
 
 // CheckLocked refuses a lock that is missing, does not match the manifest or
 // replaces a bundle by what only this machine has. In CI it has nothing to say
@@ -306,8 +339,11 @@ func (p *Project) warnDrift() func(error) {
 	return func(err error) {
 		once.Do(func() {
 			var e *diag.Error
-			if f := diag.Warnf(diag.CodeOf(err), 0, 0, "%s", err); errors.As(err, &e) {
-				f.Reason, f.Facts, f.Path = e.Reason, e.Details, lock.LockFile
+			f := diag.Warnf(diag.CodeOf(err), 0, 0, "%s", err)
+			if errors.As(err, &e) {
+				f.Reason = e.Reason
+				f.Facts = e.Details
+				f.Path = lock.LockFile
 				p.Env.Person.WarnOf(f)
 			}
 		})

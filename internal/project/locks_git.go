@@ -82,7 +82,8 @@ func (p *GitProject) ReadFile(name string, limit int64) (b []byte, err error) {
 		return nil, diag.New(diag.NotRegular, "reading %s: it is not a regular file", name)
 	}
 	if a := p.lockAhead(); a != nil {
-		if b, ok := a.blobs[e.OID]; ok && int64(len(b)) <= limit {
+		b, ok := a.blobs[e.OID]
+		if ok && int64(len(b)) <= limit {
 			return b, nil
 		}
 	}
@@ -159,10 +160,20 @@ func (p *GitProject) Glob(pattern string) ([]string, error) {
 
 // inGit returns the project as git's objects contain it, with its own items in root.
 // Lock and bundles come from git, the user's keys and rules from p.
-func (h *Project) inGit(ctx context.Context, p *GitProject, root *space.Root, what string) (*Project, error) {
+func (h *Project) inGit(
+	ctx context.Context,
+	p *GitProject,
+	root *space.Root,
+	what string,
+) (*Project, error) {
 	x := *h
-	x.Files, x.Lock, x.LockErrs, x.Spaces = p, nil, nil, h.With(root)
-	sl, err := parseSpaceLock(&SpaceLock{Space: space.Project, Files: p}, what+":", h.knownLock())
+	x.Files, x.Lock, x.LockErrs, x.Spaces = p, nil, nil, h.
+		With(root)
+	sl, err := parseSpaceLock(
+		&SpaceLock{Space: space.Project, Files: p},
+		what+":",
+		h.knownLock(),
+	)
 	switch {
 	case sl == nil && err == nil:
 	case err != nil:
@@ -178,7 +189,13 @@ func (h *Project) inGit(ctx context.Context, p *GitProject, root *space.Root, wh
 		}
 		x.Spaces.AddLayers(x.withRules(ctx, sl, layers)...)
 	}
-	x.Resolver = resolve.New(resolve.Params{Spaces: x.Spaces, Trust: x.Trust, Locked: (&x).locks, WasTool: (&x).wasTool, Lenient: true})
+	x.Resolver = resolve.New(resolve.Params{
+		Spaces:  x.Spaces,
+		Trust:   x.Trust,
+		Locked:  (&x).locks,
+		WasTool: (&x).wasTool,
+		Lenient: true,
+	})
 	x.Executor = (&x).newExecutor()
 	x.Verbs = (&x).NewVerbs()
 	return &x, nil
@@ -218,7 +235,9 @@ func (sl *SpaceLock) gitLayers(disk *space.Root, p *GitProject) ([]space.Layer, 
 
 // lockable reports whether the project is on disk, so that other processes can be
 // kept from changing its lock.
-func (p *Project) lockable() bool { return p.Files != nil }
+func (p *Project) lockable() bool {
+	return p.Files != nil
+}
 
 // Partial reports whether bundles of the lock are neither in git nor installed
 // on this machine.
@@ -235,9 +254,14 @@ func RevisionProject(ctx context.Context, repo *gitcmd.Repo, tree, prefix string
 		return nil, err
 	}
 	return &GitProject{
-		GitFiles: files, prefix: prefix,
-		list: func(paths ...string) ([]gitcmd.Entry, error) { return repo.Tree(ctx, tree, paths...) },
-		open: func(dir string) (*verify.GitFiles, error) { return verify.Revision(ctx, repo.Git, tree, dir+"/") },
+		GitFiles: files,
+		prefix:   prefix,
+		list: func(paths ...string) ([]gitcmd.Entry, error) {
+			return repo.Tree(ctx, tree, paths...)
+		},
+		open: func(dir string) (*verify.GitFiles, error) {
+			return verify.Revision(ctx, repo.Git, tree, dir+"/")
+		},
 	}, nil
 }
 
@@ -253,8 +277,13 @@ func stagedProject(ctx context.Context, repo *gitcmd.Repo, prefix string) (*GitP
 // stagedFiles is stagedProject over an index that is open.
 func stagedFiles(ctx context.Context, repo *gitcmd.Repo, files *verify.GitFiles, prefix string) *GitProject {
 	return &GitProject{
-		GitFiles: files, prefix: prefix,
-		list: func(paths ...string) ([]gitcmd.Entry, error) { return repo.Indexed(ctx, paths...) },
-		open: func(dir string) (*verify.GitFiles, error) { return verify.Index(ctx, repo, dir+"/") },
+		GitFiles: files,
+		prefix:   prefix,
+		list: func(paths ...string) ([]gitcmd.Entry, error) {
+			return repo.Indexed(ctx, paths...)
+		},
+		open: func(dir string) (*verify.GitFiles, error) {
+			return verify.Index(ctx, repo, dir+"/")
+		},
 	}
 }

@@ -28,7 +28,8 @@ func (before *Project) Staple(ctx context.Context) (bool, error) {
 	if l.Revoked = h.revoked(); len(lock.Compare(h.Lock.Lock, &l)) == 0 {
 		return false, nil
 	}
-	if err := atomicfile.Project(h.Lock.Dir).Write(lock.LockFile, l.Render(), 0); err != nil {
+	err = atomicfile.Project(h.Lock.Dir).Write(lock.LockFile, l.Render(), 0)
+	if err != nil {
 		return false, diag.Doing("writing "+lock.LockFile, err)
 	}
 	return true, nil

@@ -30,7 +30,10 @@ const MemoDir = "memo"
 // empty home computes everything, and one that keeps its home must not depend on it. Root
 // in the place of a user would leave files there that the user cannot read.
 func (p *Project) openMemo() {
-	if p.Dirs.State == "" || p.Env.NoMemo || p.Env.InCI() || p.Env.sudoUser() != "" {
+	if p.Dirs.State == "" ||
+		p.Env.NoMemo ||
+		p.Env.InCI() ||
+		p.Env.sudoUser() != "" {
 		return
 	}
 	p.memo = memo.New(filepath.Join(p.Dirs.State, MemoDir))
@@ -38,16 +41,22 @@ func (p *Project) openMemo() {
 }
 
 // Memo returns the memo, nil without one.
-func (p *Project) Memo() *memo.Memo { return p.memo }
+func (p *Project) Memo() *memo.Memo {
+	return p.memo
+}
 
 // proofs are the signatures that the memo knows as valid.
 type proofs struct{ memo *memo.Memo }
 
 // Known implements sign.Proofs.
-func (p proofs) Known(s sign.Signature) bool { return p.memo.Known(proofKind(s), fact(s)) }
+func (p proofs) Known(s sign.Signature) bool {
+	return p.memo.Known(proofKind(s), fact(s))
+}
 
 // Valid implements sign.Proofs.
-func (p proofs) Valid(s sign.Signature) { p.memo.Add(proofKind(s), fact(s)) }
+func (p proofs) Valid(s sign.Signature) {
+	p.memo.Add(proofKind(s), fact(s))
+}
 
 // KnownKey implements sign.Proofs.
 func (p proofs) KnownKey(pub [ed25519.PublicKeySize]byte) bool {
@@ -85,7 +94,9 @@ func (p plainItems) Known(digest [sha256.Size]byte) bool {
 }
 
 // Add implements resolve.Plain.
-func (p plainItems) Add(digest [sha256.Size]byte) { p.memo.Add(memo.Plain, p.fact(digest)) }
+func (p plainItems) Add(digest [sha256.Size]byte) {
+	p.memo.Add(memo.Plain, p.fact(digest))
+}
 
 // plain returns what resolvers of a walk use, nil without a memo.
 func (p *Project) plain() resolve.Plain {
@@ -112,7 +123,11 @@ func (p *Project) chains() primary.Chains {
 
 // Known implements primary.Chains. The lock entry of the item is a hint, as it could be
 // guessed: the elements are found and verified as those of any chain.
-func (c chains) Known(ctx context.Context, it *resolve.Item, entry *lock.Item) []*resolve.Item {
+func (c chains) Known(
+	ctx context.Context,
+	it *resolve.Item,
+	entry *lock.Item,
+) []*resolve.Item {
 	if it.Usable() != nil {
 		return nil
 	}
@@ -122,18 +137,25 @@ func (c chains) Known(ctx context.Context, it *resolve.Item, entry *lock.Item) [
 	if entry == nil && c.p.Lock != nil {
 		entry = c.p.Lock.Lock.Item(it.Ref)
 	}
-	if entry == nil || len(entry.Chain) < 2 || len(entry.Chain) > exec.MaxChain {
+	if entry == nil ||
+		len(entry.Chain) < 2 ||
+		len(entry.Chain) > exec.MaxChain {
 		return nil
 	}
 	out := append(make([]*resolve.Item, 0, len(entry.Chain)), it)
 	for _, link := range entry.Chain[1:] {
-		next, err := c.p.Resolver.InspectFrom(ctx, link.Ref, out[len(out)-1].Root)
+		next, err := c.p.Resolver.InspectFrom(
+			ctx,
+			link.Ref,
+			out[len(out)-1].Root,
+		)
 		if err != nil || next.Usable() != nil {
 			return nil
 		}
 		out = append(out, next)
 	}
-	if f, ok := c.fact(out); !ok || !c.p.memo.Known(memo.Chain, f) {
+	f, ok := c.fact(out)
+	if !ok || !c.p.memo.Known(memo.Chain, f) {
 		return nil
 	}
 	return out
@@ -194,7 +216,11 @@ func (r requests) Add(table *extract.Table, sum string, caps []string) {
 	}
 }
 
-func (r requests) fact(table *extract.Table, sum string, caps []string) ([sha256.Size]byte, bool) {
+func (r requests) fact(
+	table *extract.Table,
+	sum string,
+	caps []string,
+) ([sha256.Size]byte, bool) {
 	readers, ok := table.Digest()
 	in := slices.Concat(r.build[:], readers[:])
 	for _, s := range append([]string{sum}, caps...) {

@@ -18,7 +18,9 @@ import (
 
 // sudoUser returns the id of the user who started rye with sudo, "" if there is
 // none. Package owner uses it for root only.
-func (e *Env) sudoUser() string { return e.Getenv("SUDO_UID") }
+func (e *Env) sudoUser() string {
+	return e.Getenv("SUDO_UID")
+}
 
 // foreign are the users other than this one who own what makes a directory a
 // project: the id of each with the first path that he owns.
@@ -45,7 +47,8 @@ func (e *Env) foreignOwners(dir string) (foreign, error) {
 		if err != nil {
 			return diag.New(diag.FileSystemError, "reading the owner of %s: %w", path, err)
 		}
-		if uid := owner.Other(fi, e.sudoUser()); uid != "" && out[uid] == "" {
+		uid := owner.Other(fi, e.sudoUser())
+		if uid != "" && out[uid] == "" {
 			out[uid] = path
 		}
 		return nil
@@ -78,7 +81,9 @@ func (p *Project) checkOwner(dir string) error {
 	for uid, path := range owners {
 		if !slices.Contains(accepted, uid) {
 			return diag.New(diag.ConsentRequired, "opening project %s: %s belongs to %s, another user of this machine", dir, path, owner.Name(uid)).
-				WithReason("directory").WithDetail("path", dir).WithDetail("owner", owner.Name(uid))
+				WithReason("directory").
+				WithDetail("path", dir).
+				WithDetail("owner", owner.Name(uid))
 		}
 	}
 	return nil
@@ -97,7 +102,8 @@ func (p *Project) checkProjectOwner() error {
 // users own, and returns the names of these users. The acceptance ends when another
 // user owns it.
 func (e *Env) AcceptDirectory(dir string) ([]string, error) {
-	if fi, err := os.Stat(dir); err != nil || !fi.IsDir() {
+	fi, err := os.Stat(dir)
+	if err != nil || !fi.IsDir() {
 		return nil, diag.New(diag.Usage, "accepting %q: not a directory", dir)
 	}
 	p := &Project{Env: e, Dirs: e.UserDirs()}
@@ -131,7 +137,8 @@ func (p *Project) checkUserDirs() error {
 			continue
 		}
 		err := owner.Private(d.path, p.Env.sudoUser())
-		if u := (*owner.Unsafe)(nil); errors.As(err, &u) {
+		u := (*owner.Unsafe)(nil)
+		if errors.As(err, &u) {
 			return diag.New(diag.ConfigError, "opening rye's directory: %w", u).WithReason("user_directory").
 				WithDetail("path", d.path).WithDetail("variable", d.variable)
 		}

@@ -75,8 +75,22 @@ func (e *Env) Packages(ctx context.Context, p PackagesParams) (*Packages, error)
 		src = packages.OfflineByRule(src, rule)
 	}
 	params := packages.Params{
-		Base: x.Base, Files: x.files, Space: string(x.space), Source: src, Registries: x.registries, Cache: x.cache, Trust: h.Trust, Rules: h.Rules,
-		Known: h.knownLock, Caps: h.bundleCaps(), Contents: h.bundleContents(), Others: h.holders(x.space), Locked: e.Locked, Offline: sealed || e.Offline, Now: e.Now, Progress: p.Progress,
+		Base:       x.Base,
+		Files:      x.files,
+		Space:      string(x.space),
+		Source:     src,
+		Registries: x.registries,
+		Cache:      x.cache,
+		Trust:      h.Trust,
+		Rules:      h.Rules,
+		Known:      h.knownLock,
+		Caps:       h.bundleCaps(),
+		Contents:   h.bundleContents(),
+		Others:     h.holders(x.space),
+		Locked:     e.Locked,
+		Offline:    sealed || e.Offline,
+		Now:        e.Now,
+		Progress:   p.Progress,
 	}
 	if x.space == space.Project {
 		params.Revoked = h.revoked()
@@ -84,13 +98,16 @@ func (e *Env) Packages(ctx context.Context, p PackagesParams) (*Packages, error)
 	if h.Dirs.State != "" {
 		params.Seen = h.SeenFile()
 	}
-	params.Ignore, params.Expect = x.IgnoreInstalled, p.Expect
+	params.Ignore = x.IgnoreInstalled
+	params.Expect = p.Expect
 	x.Engine = packages.New(params)
 	return x, nil
 }
 
 // SeenFile is the record of when this account first saw each release.
-func (p *Project) SeenFile() string { return filepath.Join(p.Dirs.State, "bundles-seen.json") }
+func (p *Project) SeenFile() string {
+	return filepath.Join(p.Dirs.State, "bundles-seen.json")
+}
 
 // rules returns the rules that apply to the space.
 func (x *Packages) rules() packages.Rules {
@@ -110,7 +127,11 @@ func (p *Project) manifestIn(dir string) *lock.ProjectFile {
 
 // PullTo is Pull of a release of a registry into a directory that does not exist yet, "" for
 // the cache only.
-func (x *Packages) PullTo(ctx context.Context, q packages.Query, dir string) (*packages.Pulled, error) {
+func (x *Packages) PullTo(
+	ctx context.Context,
+	q packages.Query,
+	dir string,
+) (*packages.Pulled, error) {
 	if q.ID.Kind != lock.RegistryID || q.Item != "" {
 		return nil, diag.New(diag.Usage, "reading %q: it is not the id of a bundle in a registry: registry:HOST/NS/NAME", q.ID)
 	}
@@ -182,15 +203,25 @@ func (e *Env) SourceCache() (*source.Cache, error) {
 // sources is the table of where bundles come from.
 func (e *Env) sources(x *Packages, offline bool) (source.Source, error) {
 	remoteGit, err := git.New(git.Params{
-		Cache: x.cache, Environ: proc.Own(e.Environ(), e.Base, e.Cwd, x.Base), Transport: e.Getenv("RYE_GIT"), Offline: offline,
-		Interactive: e.Person.Asks, Dir: x.Base, Self: e.Self,
+		Cache:       x.cache,
+		Environ:     proc.Own(e.Environ(), e.Base, e.Cwd, x.Base),
+		Transport:   e.Getenv("RYE_GIT"),
+		Offline:     offline,
+		Interactive: e.Person.Asks,
+		Dir:         x.Base,
+		Self:        e.Self,
 	})
 	if err != nil {
 		return nil, err
 	}
 	remote := source.Retry(remoteGit)
 	published := registry.Source{Client: x.registries.Client, Cache: x.cache}
-	return source.Multi{lock.HostID: remote, lock.URLID: remote, lock.RegistryID: published, lock.PathID: source.Dir{Base: x.files, Cache: x.cache}}, nil
+	return source.Multi{
+		lock.HostID:     remote,
+		lock.URLID:      remote,
+		lock.RegistryID: published,
+		lock.PathID:     source.Dir{Base: x.files, Cache: x.cache},
+	}, nil
 }
 
 // IgnoreInstalled excludes installed bundles from git and has git merge rye.sum by
@@ -211,7 +242,8 @@ func (x *Packages) IgnoreInstalled() error {
 		if vendored && file == ignore {
 			continue
 		}
-		if _, err := AddLines(x.Base, filepath.Base(file), lines); err != nil {
+		_, err := AddLines(x.Base, filepath.Base(file), lines)
+		if err != nil {
 			return err
 		}
 	}

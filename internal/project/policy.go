@@ -54,7 +54,8 @@ func (e *Env) policies(d userdirs.Dirs) (packages.Rules, error) {
 			continue
 		}
 		m, found := lock.ParsePolicy(b)
-		if err := diag.FromFindings("reading a policy", diag.WithPath(found, path)); err != nil {
+		err = diag.FromFindings("reading a policy", diag.WithPath(found, path))
+		if err != nil {
 			return nil, err
 		}
 		out = append(out, packages.RuleFile{Path: path, ProjectFile: m})
@@ -73,7 +74,9 @@ func readPolicy(path string) ([]byte, error) {
 	}
 	unreadable := func(err error) error {
 		// It may forbid the command, so that rye does nothing without it.
-		return diag.New(diag.FileSystemError, "reading the policy %s: %w", path, err).WithReason("policy").WithDetail("path", path)
+		return diag.New(diag.FileSystemError, "reading the policy %s: %w", path, err).
+			WithReason("policy").
+			WithDetail("path", path)
 	}
 	f, err := openat.OpenRegular(path)
 	if err != nil {
@@ -85,7 +88,9 @@ func readPolicy(path string) ([]byte, error) {
 		return nil, unreadable(err)
 	}
 	if !owner.OnlyMine(fi) {
-		return nil, diag.New(diag.ConfigError, "reading the policy %s: it is not a regular file that only you or root can write (%s)", path, fi.Mode()).WithReason("policy_mode").WithDetail("path", path)
+		return nil, diag.New(diag.ConfigError, "reading the policy %s: it is not a regular file that only you or root can write (%s)", path, fi.Mode()).
+			WithReason("policy_mode").
+			WithDetail("path", path)
 	}
 	b, err := io.ReadAll(io.LimitReader(f, lock.MaxProjectFile+1))
 	if err != nil {
@@ -103,12 +108,18 @@ func (p *Project) layers(ctx context.Context, sl *SpaceLock) ([]space.Layer, err
 // withRules makes each layer apply the rules and publisher documents when it is
 // used: a vendored bundle, or one installed under other rules, was never judged by
 // these.
-func (p *Project) withRules(ctx context.Context, sl *SpaceLock, layers []space.Layer) []space.Layer {
+func (p *Project) withRules(
+	ctx context.Context,
+	sl *SpaceLock,
+	layers []space.Layer,
+) []space.Layer {
 	rules := WithManifest(p.Rules, sl.ProjectFile)
 	ctx = context.WithoutCancel(ctx) // a server keeps the project for later calls, and the answer
 	for i, l := range layers {
 		if b := sl.Lock.BundleNamed(l.ID); b != nil {
-			layers[i].Allowed = func(root *space.Root) error { return p.allowed(ctx, rules, *b, root) }
+			layers[i].Allowed = func(root *space.Root) error {
+				return p.allowed(ctx, rules, *b, root)
+			}
 		}
 	}
 	return layers
@@ -116,7 +127,12 @@ func (p *Project) withRules(ctx context.Context, sl *SpaceLock, layers []space.L
 
 // allowed returns why rules or publisher documents refuse a locked bundle. Signers
 // and capabilities come from its files, because the lock is not signed.
-func (p *Project) allowed(ctx context.Context, rules packages.Rules, b lock.Bundle, root *space.Root) error {
+func (p *Project) allowed(
+	ctx context.Context,
+	rules packages.Rules,
+	b lock.Bundle,
+	root *space.Root,
+) error {
 	if err := rules.Refuse(b); err != nil || b.Sum == "" {
 		return err
 	}
@@ -136,7 +152,11 @@ func (p *Project) allowed(ctx context.Context, rules packages.Rules, b lock.Bund
 	if err != nil {
 		return err
 	}
-	return packages.CheckSigners(b.Module(), rules.SignerRules(p.Trust, b.Module(), name), packages.SignerTexts(keys))
+	return packages.CheckSigners(
+		b.Module(),
+		rules.SignerRules(p.Trust, b.Module(), name),
+		packages.SignerTexts(keys),
+	)
 }
 
 // WithManifest adds the rules of a rye.yaml, which may be absent.

@@ -27,7 +27,8 @@ func (p *Project) priceWarnings(ctx context.Context, services []*threads.Service
 			return nil, err
 		}
 		m := f.Config.Models[s.Model]
-		if problem := priceProblem(f.Config, m, p.Env.Now(), age); problem != "" && m.PricesAs != "" {
+		problem := priceProblem(f.Config, m, p.Env.Now(), age)
+		if problem != "" && m.PricesAs != "" {
 			out = append(out, s.Model+" of "+s.Provider.String()+": "+problem)
 		}
 	}
@@ -45,22 +46,35 @@ func (p *Project) priceSettings(ctx context.Context) (*resolve.Settings, error) 
 // PricedProvider parses a provider item and sets the prices of config:agent/prices. The
 // config is nil exactly if the error is not nil.
 func (p *Project) PricedProvider(ctx context.Context, it *resolve.Item) (*provider.Config, error) {
-	c, found := provider.Parse(it.Ref.ID, &tree.Doc{Root: it.Meta.Fields, Pos: it.Meta.Pos})
+	c, found := provider.Parse(
+		it.Ref.ID,
+		&tree.Doc{Root: it.Meta.Fields, Pos: it.Meta.Pos},
+	)
 	if c == nil {
-		return nil, diag.FromFindings("reading the provider "+it.Ref.String(), diag.WithPath(found, it.Path()))
+		return nil, diag.FromFindings(
+			"reading the provider "+it.Ref.String(),
+			diag.WithPath(found, it.Path()),
+		)
 	}
 	s, err := p.priceSettings(ctx)
 	if err != nil {
 		return nil, err
 	}
 	for _, layer := range s.Layers {
-		r := tree.NewReader(&tree.Doc{Root: layer.Meta.Fields, Pos: layer.Meta.Pos}, diag.ConfigError)
+		r := tree.NewReader(
+			&tree.Doc{Root: layer.Meta.Fields, Pos: layer.Meta.Pos},
+			diag.ConfigError,
+		)
 		entries := r.Map("providers")
 		if entries.Has(c.ID) {
 			// Only the user decides that a service costs less than its item states.
 			c.Reprice(entries.Map(c.ID), layer.Root.Space != space.Project)
 		}
-		if err := diag.FromFindings("reading "+s.Ref.String(), diag.WithPath(r.Findings(), layer.Path())); err != nil {
+		err := diag.FromFindings(
+			"reading "+s.Ref.String(),
+			diag.WithPath(r.Findings(), layer.Path()),
+		)
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -73,7 +87,10 @@ func (p *Project) PricesAge(ctx context.Context) (time.Duration, error) {
 	if err != nil {
 		return 0, err
 	}
-	days := tree.NewReader(&tree.Doc{Root: s.Root}, diag.ConfigError).Int("max_age_days", 90, 1, 36_500)
+	days := tree.NewReader(
+		&tree.Doc{Root: s.Root},
+		diag.ConfigError,
+	).Int("max_age_days", 90, 1, 36_500)
 	return time.Duration(days) * 24 * time.Hour, nil
 }
 
@@ -109,14 +126,26 @@ func (p *Project) Prices(ctx context.Context) ([]ModelPrices, error) {
 			continue
 		}
 		for _, id := range s.Models {
-			out = append(out, PricesOf(s.config, s.config.Models[id], p.Env.Now(), age))
+			out = append(out, PricesOf(
+				s.config,
+				s.config.Models[id],
+				p.Env.Now(),
+				age,
+			))
 		}
 	}
 	return out, err
 }
 
 func PricesOf(c *provider.Config, m *provider.Model, now time.Time, age time.Duration) ModelPrices {
-	out := ModelPrices{Provider: c.ID, Model: m.ID, AsOf: m.PricesAs, Source: m.PricesURL, Prices: priceTexts(m.Prices), Problem: priceProblem(c, m, now, age)}
+	out := ModelPrices{
+		Provider: c.ID,
+		Model:    m.ID,
+		AsOf:     m.PricesAs,
+		Source:   m.PricesURL,
+		Prices:   priceTexts(m.Prices),
+		Problem:  priceProblem(c, m, now, age),
+	}
 	for _, a := range m.Above {
 		out.Above = append(out.Above, PricesAbove{a.Input, priceTexts(a.Prices)})
 	}

@@ -92,7 +92,10 @@ func (e *Env) Open(ctx context.Context, m Mode) (*Project, error) {
 		allowance: &once.Map[struct{}, readAllowance]{},
 		prices:    &once.Map[struct{}, *resolve.Settings]{},
 	}
-	p.numbers = store.NewBrief(store.Dir(p.Dirs.State), store.Params{Now: e.Now})
+	p.numbers = store.NewBrief(
+		store.Dir(p.Dirs.State),
+		store.Params{Now: e.Now},
+	)
 
 	// Before anything is read from them.
 	if err := p.checkUserDirs(); err != nil {
@@ -112,8 +115,19 @@ func (e *Env) Open(ctx context.Context, m Mode) (*Project, error) {
 	}
 
 	// The rest reads no file before it is asked.
-	p.Resolver = resolve.New(resolve.Params{Spaces: p.Spaces, Trust: p.Trust, Locked: p.locks, WasTool: p.wasTool, Check: itemcheck.New(p.natives), Plain: p.plain(), Lenient: bool(m), Parsed: parsedItems()})
-	p.Passed = sync.OnceValue(func() []byte { return p.Resolver.Passed(func(item.Ref) bool { return true }) })
+	p.Resolver = resolve.New(resolve.Params{
+		Spaces:  p.Spaces,
+		Trust:   p.Trust,
+		Locked:  p.locks,
+		WasTool: p.wasTool,
+		Check:   itemcheck.New(p.natives),
+		Plain:   p.plain(),
+		Lenient: bool(m),
+		Parsed:  parsedItems(),
+	})
+	p.Passed = sync.OnceValue(func() []byte {
+		return p.Resolver.Passed(func(item.Ref) bool { return true })
+	})
 	p.Index = p.newIndex()
 	p.Executor = p.newExecutor()
 	p.Verbs = p.NewVerbs()
@@ -145,9 +159,11 @@ func (p *Project) open(ctx context.Context, m Mode, system *bundle.Opening) erro
 	}
 
 	// The directory of the account is not a project: it has logs, and no items.
-	if dir := p.Dirs.Account(); dir != "" && p.Spaces.ProjectDir == dir {
+	dir := p.Dirs.Account()
+	if dir != "" && p.Spaces.ProjectDir == dir {
 		p.Spaces = ofAccount(p.Spaces, dir)
-		p.SeenDir, p.ReadOnly = seenIn(p, e.Base), true
+		p.SeenDir = seenIn(p, e.Base)
+		p.ReadOnly = true
 	}
 
 	// The owner of the project: before any file of it is read.
@@ -191,7 +207,9 @@ func (p *Project) Recorder() *auditlog.Recorder {
 }
 
 // UserDirs returns the directories of rye in the user's home.
-func (e *Env) UserDirs() userdirs.Dirs { return userdirs.For(e.Getenv, runtime.GOOS) }
+func (e *Env) UserDirs() userdirs.Dirs {
+	return userdirs.For(e.Getenv, runtime.GOOS)
+}
 
 // Home returns the user's home directory, "" if it is unknown.
 func (e *Env) Home() string {
@@ -223,13 +241,16 @@ func (p *Project) newExecutor() *exec.Executor {
 	var fixed []string
 	project := p.Spaces.ProjectDir
 	if c := p.Copied; c != nil {
-		dir, boundary = c.Dir(), p.copyBoundary(boundary)
+		dir = c.Dir()
+		boundary = p.copyBoundary(boundary)
 		if c.Objects != "" {
 			fixed = []string{c.Objects}
 		}
 	}
 	if p.SeenDir != nil {
-		dir, boundary, project = p.ToolDir(), p.seenBoundary(boundary), ""
+		dir = p.ToolDir()
+		boundary = p.seenBoundary(boundary)
+		project = ""
 	}
 	boundary.ReadOnly = p.ReadOnly
 	var locked *lock.Lock
@@ -237,32 +258,79 @@ func (p *Project) newExecutor() *exec.Executor {
 		locked = p.Lock.Lock
 	}
 	return exec.New(exec.Params{
-		Resolver: p.Resolver, Cache: p.Cache, Project: project, Records: transcript.Dir, Dir: dir, UserSpace: p.Spaces.UserDir,
-		SystemSpace: p.Env.Getenv("RYE_SYSTEM_SPACE"), Environ: p.Env.Environ(), Self: p.Env.Self, Ladder: p.Env.Ladder, Starter: p.Env.Starter, Listings: p.seen, Git: p.gitFinder(), Applet: p.Env.Applet,
-		Boundary: boundary, Fixed: fixed, Ceiling: p.ceiling, Approve: p.approve, Removed: p.removed, Unconfined: p.unconfined, Lock: locked, System: p.System, Locked: p.Env.KeepsLock(), Grace: p.Env.Grace,
-		Warn: p.warnDrift(), Keys: p.Env.keys, Consent: p.Consent(), Consented: p.consented, Natives: p.natives(), Provider: p.provide, Broker: p.broker(), Now: p.Env.Now,
+		Resolver:    p.Resolver,
+		Cache:       p.Cache,
+		Project:     project,
+		Records:     transcript.Dir,
+		Dir:         dir,
+		UserSpace:   p.Spaces.UserDir,
+		SystemSpace: p.Env.Getenv("RYE_SYSTEM_SPACE"),
+		Environ:     p.Env.Environ(),
+		Self:        p.Env.Self,
+		Ladder:      p.Env.Ladder,
+		Starter:     p.Env.Starter,
+		Listings:    p.seen,
+		Git:         p.gitFinder(),
+		Applet:      p.Env.Applet,
+		Boundary:    boundary,
+		Fixed:       fixed,
+		Ceiling:     p.ceiling,
+		Approve:     p.approve,
+		Removed:     p.removed,
+		Unconfined:  p.unconfined,
+		Lock:        locked,
+		System:      p.System,
+		Locked:      p.Env.KeepsLock(),
+		Grace:       p.Env.Grace,
+		Warn:        p.warnDrift(),
+		Keys:        p.Env.keys,
+		Consent:     p.Consent(),
+		Consented:   p.consented,
+		Natives:     p.natives(),
+		Provider:    p.provide,
+		Broker:      p.broker(),
+		Now:         p.Env.Now,
 	})
 }
 
 // NewVerbs returns the verbs over the project.
 func (p *Project) NewVerbs() *primary.Verbs {
 	return primary.New(primary.Params{
-		Resolver: p.Resolver, Executor: p.Executor, Index: p.Index, Dir: p.Env.Base, Record: p.Recorder().Record, Dependencies: p.dependencies, Ignored: p.Ignored(), Ran: p.ran(), Now: p.Env.Now, Chains: p.chains(), Refuse: p.refuseItems(),
+		Resolver:     p.Resolver,
+		Executor:     p.Executor,
+		Index:        p.Index,
+		Dir:          p.Env.Base,
+		Record:       p.Recorder().Record,
+		Dependencies: p.dependencies,
+		Ignored:      p.Ignored(),
+		Ran:          p.ran(),
+		Now:          p.Env.Now,
+		Chains:       p.chains(),
+		Refuse:       p.refuseItems(),
 	})
 }
 
 // newIndex returns the search index. It reads nothing before the first query.
-func (p *Project) newIndex() *search.Index { return search.New(p.IndexParams()) }
+func (p *Project) newIndex() *search.Index {
+	return search.New(p.IndexParams())
+}
 
 // IndexParams are the parameters of an index over the project.
 func (p *Project) IndexParams() search.Params {
-	return search.Params{Resolver: p.Resolver, CacheDir: p.Cache, Build: p.Env.Build, Now: p.Env.Now, Record: p.Keys.IsRecorder}
+	return search.Params{
+		Resolver: p.Resolver,
+		CacheDir: p.Cache,
+		Build:    p.Env.Build,
+		Now:      p.Env.Now,
+		Record:   p.Keys.IsRecorder,
+	}
 }
 
 // ForBroker returns the project for calls of a program: the log of signatures states
 // that a program made them.
 func (p *Project) ForBroker() *Project {
-	env, own := *p.Env, *p
+	env := *p.Env
+	own := *p
 	env.Surface = auditlog.SurfaceBroker
 	own.Env = &env
 	own.Keys = p.Keys.RecordedBy(own.recordDocuments) // with the surface of the broker

@@ -71,7 +71,13 @@ func NewService(ctx context.Context, p *Project, w models.Wish) (*Service, error
 	if err != nil {
 		return nil, err
 	}
-	s := &Service{Ref: ref.String(), wish: w, p: p, root: root, rel: "tools/" + ref.ID + ".yaml"}
+	s := &Service{
+		Ref:  ref.String(),
+		wish: w,
+		p:    p,
+		root: root,
+		rel:  "tools/" + ref.ID + ".yaml",
+	}
 	s.Path = root.Display(s.rel)
 	entries, err := p.Resolver.Shadows(ctx, ref)
 	if err != nil {
@@ -79,7 +85,8 @@ func NewService(ctx context.Context, p *Project, w models.Wish) (*Service, error
 	}
 	for _, e := range entries {
 		if e.Root == root && e.Rel != s.rel {
-			return nil, diag.New(diag.AmbiguousItem, "adding the provider %s: %s exists", ref.ID, root.Display(e.Rel)).WithReason("id_taken")
+			return nil, diag.New(diag.AmbiguousItem, "adding the provider %s: %s exists", ref.ID, root.Display(e.Rel)).
+				WithReason("id_taken")
 		}
 	}
 	if root.Exists(s.rel) {
@@ -95,7 +102,8 @@ func (s *Service) existing(ctx context.Context) Existing {
 	if err != nil || !it.Verdict.OK() {
 		return Working // it may be a draft of the user, who decides
 	}
-	if bad := s.p.draftChecker(s.p.Resolver).Check(ctx, it); len(bad) > 0 {
+	bad := s.p.draftChecker(s.p.Resolver).Check(ctx, it)
+	if len(bad) > 0 {
 		return Broken
 	}
 	return Working
@@ -134,7 +142,13 @@ func (s *Service) Discover(ctx context.Context, o ServiceOptions) error {
 	if err != nil {
 		return err
 	}
-	it, found, notes, err := models.Plan(ctx, s.wish, models.Params{Rules: rules, Key: s.key, NoTest: o.NoTest, Now: p.Env.Now(), Choose: o.Choose})
+	it, found, notes, err := models.Plan(ctx, s.wish, models.Params{
+		Rules:  rules,
+		Key:    s.key,
+		NoTest: o.NoTest,
+		Now:    p.Env.Now(),
+		Choose: o.Choose,
+	})
 	if err != nil {
 		return err
 	}
@@ -171,12 +185,20 @@ func (s *Service) load(ctx context.Context) (*draftProvider, error) {
 	if err != nil {
 		return nil, err
 	}
-	fs := append(slices.Clone(it.Findings), s.p.draftChecker(r).Check(ctx, it)...)
-	if err := diag.FromFindings("adding the provider "+s.wish.ID, fs); err != nil {
+	fs := append(
+		slices.Clone(it.Findings),
+		s.p.draftChecker(r).Check(ctx, it)...,
+	)
+	err = diag.FromFindings("adding the provider "+s.wish.ID, fs)
+	if err != nil {
 		return nil, err
 	}
-	config, fs := provider.Parse(it.Ref.ID, &tree.Doc{Root: it.Meta.Fields, Pos: it.Meta.Pos})
-	if err := diag.FromFindings("adding the provider "+s.wish.ID, fs); err != nil {
+	config, fs := provider.Parse(
+		it.Ref.ID,
+		&tree.Doc{Root: it.Meta.Fields, Pos: it.Meta.Pos},
+	)
+	err = diag.FromFindings("adding the provider "+s.wish.ID, fs)
+	if err != nil {
 		return nil, err
 	}
 	vars := map[string]string{}
@@ -194,7 +216,11 @@ type draftProvider struct {
 }
 
 // test calls the service and changes the item until it is answered.
-func (s *Service) test(ctx context.Context, found *models.Found, confirm func(policy.USD) error) error {
+func (s *Service) test(
+	ctx context.Context,
+	found *models.Found,
+	confirm func(policy.USD) error,
+) error {
 	first, err := s.load(ctx)
 	if err != nil {
 		return err
@@ -225,10 +251,16 @@ func (s *Service) test(ctx context.Context, found *models.Found, confirm func(po
 			return message.Response{}, nil, err
 		}
 		var odd []provider.Oddity
-		r, err := account.call(ctx, d.config, purpose, req, func(ctx context.Context, req message.Request) (r message.Response, err error) {
-			r, odd, err = d.config.Probe(ctx, req)
-			return r, err
-		})
+		r, err := account.call(
+			ctx,
+			d.config,
+			purpose,
+			req,
+			func(ctx context.Context, req message.Request) (r message.Response, err error) {
+				r, odd, err = d.config.Probe(ctx, req)
+				return r, err
+			},
+		)
 		return r, models.Deviations(it, odd), err
 	}
 	report, err := models.Fit(ctx, s.Item, found, call)
@@ -241,7 +273,8 @@ func (s *Service) test(ctx context.Context, found *models.Found, confirm func(po
 	}
 	if err = account.close(ctx, err); err != nil {
 		s.Notes = nil // they are about an item that is not written
-		if other := models.OtherDialect(ctx, s.Item.Rules, s.wish, s.key); other != "" {
+		other := models.OtherDialect(ctx, s.Item.Rules, s.wish, s.key)
+		if other != "" {
 			s.Notes = append(s.Notes, "the service shows itself in the dialect "+other+", and not in "+s.wish.Dialect+": leave out --dialect")
 		}
 		return err
@@ -285,7 +318,8 @@ func (s *Service) Settle(ctx context.Context, replace bool) error {
 	old, err := s.p.Resolver.File(ctx, s.root, s.rel)
 	if err == nil {
 		body := old.Bytes
-		if f, serr := sign.SplitFile(old.Bytes, old.Type.Style); serr == nil {
+		f, serr := sign.SplitFile(old.Bytes, old.Type.Style)
+		if serr == nil {
 			body = slices.Concat(f.Head, f.Tail)
 		}
 		if s.Exists == Working && old.Verdict.OK() && string(body) == s.Text {
@@ -298,7 +332,9 @@ func (s *Service) Settle(ctx context.Context, replace bool) error {
 		return nil
 	}
 	return diag.New(diag.ValidationFailed, "adding the provider %s: %s exists", s.wish.ID, s.Path).
-		WithReason("provider_exists").WithDetail("provider", s.wish.ID).WithDetail("path", s.Path)
+		WithReason("provider_exists").
+		WithDetail("provider", s.wish.ID).
+		WithDetail("path", s.Path)
 }
 
 // PreferProvider returns the change of the user's configuration that makes a provider

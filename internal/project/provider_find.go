@@ -52,11 +52,24 @@ func (p *Project) Provider(ctx context.Context, id string) (*foundProvider, erro
 	}
 	switch {
 	case f.Config.Program != nil && p.notInstalled(f.Config) != "":
-		f.why = diag.New(diag.AuthRequired, "using %s: %s is not installed, or not in the PATH", it.Ref, p.notInstalled(f.Config)).WithReason("no_program")
+		f.why = diag.New(
+			diag.AuthRequired,
+			"using %s: %s is not installed, or not in the PATH",
+			it.Ref,
+			p.notInstalled(f.Config),
+		).
+			WithReason("no_program")
 	case !a.AllowsProvider(it.Ref.ID):
 		f.why = diag.New(diag.PolicyDenied, "using %s: providers of config:%s does not permit it", it.Ref, policy.AllowanceID)
 	case len(missing) > 0:
-		f.why = diag.New(diag.AuthRequired, "using %s: the environment lacks %s", it.Ref, strings.Join(missing, ", ")).WithReason("no_provider").WithDetail("missing", missing)
+		f.why = diag.New(
+			diag.AuthRequired,
+			"using %s: the environment lacks %s",
+			it.Ref,
+			strings.Join(missing, ", "),
+		).
+			WithReason("no_provider").
+			WithDetail("missing", missing)
 	}
 	return f, nil
 }
@@ -80,7 +93,8 @@ func (p *Project) notInstalled(c *provider.Config) string {
 	if c.Program == nil {
 		return ""
 	}
-	if _, err := proc.LookPath(c.Program.Command[0], p.Outside(proc.Base(p.Env.Environ()))); err != nil {
+	_, err := proc.LookPath(c.Program.Command[0], p.Outside(proc.Base(p.Env.Environ())))
+	if err != nil {
 		return c.Program.Command[0]
 	}
 	return ""
@@ -106,5 +120,7 @@ func (p *Project) providerKeys(ctx context.Context, services []*threads.Service)
 // missingKeys returns the keys that the user does not have.
 func (p *Project) missingKeys(names []string) ([]string, error) {
 	found, err := p.Env.keys(names)
-	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return found[name] != "" }), err
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool {
+		return found[name] != ""
+	}), err
 }

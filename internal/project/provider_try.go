@@ -66,13 +66,24 @@ func (p *Project) TryProvider(ctx context.Context, s *ProviderState, o TryOption
 	if err != nil {
 		return nil, err
 	}
-	t := &ProviderTry{p: p, state: s, model: m, o: o, report: &TryReport{Provider: s.Ref, Model: m.ID, Calls: []TryCall{}}}
+	t := &ProviderTry{
+		p:      p,
+		state:  s,
+		model:  m,
+		o:      o,
+		report: &TryReport{Provider: s.Ref, Model: m.ID, Calls: []TryCall{}},
+	}
 	e := p.For(t).Executor.With(exec.Bindings{Provide: t.run})
 	chain, err := e.Chain(ctx, s.item.Ref)
 	if err != nil {
 		return nil, err
 	}
-	plan, err := e.Plan(ctx, chain, exec.Call{Held: policy.Person(), Ask: o.Ask}, nil)
+	plan, err := e.Plan(
+		ctx,
+		chain,
+		exec.Call{Held: policy.Person(), Ask: o.Ask},
+		nil,
+	)
 	if err != nil {
 		return nil, err
 	}
@@ -85,7 +96,11 @@ func (p *Project) TryProvider(ctx context.Context, s *ProviderState, o TryOption
 
 // tryModel returns the named model, else that of the first tier, else the first one
 // that the allowance permits.
-func (p *Project) tryModel(ctx context.Context, s *ProviderState, named string) (*provider.Model, error) {
+func (p *Project) tryModel(
+	ctx context.Context,
+	s *ProviderState,
+	named string,
+) (*provider.Model, error) {
 	a, _, err := p.Allowance(ctx)
 	if err != nil {
 		return nil, err
@@ -101,7 +116,9 @@ func (p *Project) tryModel(ctx context.Context, s *ProviderState, named string) 
 	for _, tier := range []string{"fast", "general", "high", "max"} {
 		names = append(names, s.Tiers[tier])
 	}
-	i := slices.IndexFunc(append(names, s.Models...), func(name string) bool { return name != "" && a.AllowsModel(name) })
+	i := slices.IndexFunc(append(names, s.Models...), func(name string) bool {
+		return name != "" && a.AllowsModel(name)
+	})
 	return s.config.Model(append(names, s.Models...)[i]) // a usable provider has one
 }
 
@@ -118,13 +135,19 @@ type ProviderTry struct {
 func (*ProviderTry) Around(context.Context, *agent.Broker, policy.Held, exec.Current) {}
 
 // Asks implements Caller.
-func (*ProviderTry) Asks(exec.Call) AsksPerson { return nil }
+func (*ProviderTry) Asks(exec.Call) AsksPerson {
+	return nil
+}
 
 // ToClient implements Caller.
-func (*ProviderTry) ToClient(exec.Call) bool { return false }
+func (*ProviderTry) ToClient(exec.Call) bool {
+	return false
+}
 
 // IsChild implements Caller.
-func (*ProviderTry) IsChild(exec.Call) bool { return false }
+func (*ProviderTry) IsChild(exec.Call) bool {
+	return false
+}
 
 // TryOf returns the try that a project works for, nil for none.
 func TryOf(p *Project) *ProviderTry {
@@ -166,11 +189,17 @@ func tryRequests(m *provider.Model) map[string]message.Request {
 func (t *ProviderTry) run(ctx context.Context, in exec.ProviderCall) (map[string]any, error) {
 	c := t.Settings()
 	c.Send = in.Send
-	return t.Make(ctx, c, func(ctx context.Context, req message.Request) (message.Response, error) { return c.Call(ctx, req, nil) })
+	return t.Make(ctx, c, func(ctx context.Context, req message.Request) (message.Response, error) {
+		return c.Call(ctx, req, nil)
+	})
 }
 
 // Make makes the calls of a try by a function.
-func (t *ProviderTry) Make(ctx context.Context, c *provider.Config, send func(context.Context, message.Request) (message.Response, error)) (map[string]any, error) {
+func (t *ProviderTry) Make(
+	ctx context.Context,
+	c *provider.Config,
+	send func(context.Context, message.Request) (message.Response, error),
+) (map[string]any, error) {
 	requests := tryRequests(t.model)
 	for _, req := range requests {
 		worst, err := c.WorstCase(req, nil)
@@ -197,7 +226,8 @@ func (t *ProviderTry) Make(ctx context.Context, c *provider.Config, send func(co
 			err = f.Err
 		}
 		if err == nil && purpose == models.ForTool && !a.called() {
-			err = diag.New(diag.ExecutionFailed, "trying %s: the model %s answered without calling the tool, so it cannot do the work of a directive", t.state.Ref, t.model.ID).WithReason(NotCalled)
+			err = diag.New(diag.ExecutionFailed, "trying %s: the model %s answered without calling the tool, so it cannot do the work of a directive", t.state.Ref, t.model.ID).
+				WithReason(NotCalled)
 		}
 	}
 	err = a.close(ctx, err)
@@ -226,17 +256,32 @@ func contentDigest(it *resolve.Item) item.Digest {
 // The test is a thread of its own in the ledger: without it, a loop around the command could
 // spend beyond the day. The account has twice the estimate, at least one cent, because services
 // count system texts of their own.
-func (p *Project) openTry(ctx context.Context, report *TryReport, digest item.Digest) (*tryAccount, error) {
+func (p *Project) openTry(
+	ctx context.Context,
+	report *TryReport,
+	digest item.Digest,
+) (*tryAccount, error) {
 	allowance, _, err := p.Allowance(ctx)
 	if err != nil {
 		return nil, err
 	}
-	s, err := store.Open(ctx, store.Dir(p.Dirs.State), store.Params{Now: p.Env.Now})
+	s, err := store.Open(
+		ctx,
+		store.Dir(p.Dirs.State),
+		store.Params{Now: p.Env.Now},
+	)
 	if err != nil {
 		return nil, err
 	}
 	report.Thread = graph.NewID("provider-test", p.Env.Now())
-	th := store.Thread{ID: report.Thread, Project: p.Spaces.ProjectDir, Kind: tryKind, Ref: report.Provider, Digest: digest.String(), Model: report.Model}
+	th := store.Thread{
+		ID:      report.Thread,
+		Project: p.Spaces.ProjectDir,
+		Kind:    tryKind,
+		Ref:     report.Provider,
+		Digest:  digest.String(),
+		Model:   report.Model,
+	}
 	owner, err := s.Register(ctx, th, store.Budget{Max: max(2*report.Worst, tryMinimum), Periods: allowance.Spend})
 	if err != nil {
 		return nil, errors.Join(err, s.Close())
@@ -259,31 +304,48 @@ func (a *tryAccount) close(ctx context.Context, err error) error {
 }
 
 // call makes one call: reserved before it, and settled whatever comes.
-func (a *tryAccount) call(ctx context.Context, c *provider.Config, purpose string, req message.Request, send func(context.Context, message.Request) (message.Response, error)) (message.Response, error) {
+func (a *tryAccount) call(
+	ctx context.Context,
+	c *provider.Config,
+	purpose string,
+	req message.Request,
+	send func(context.Context, message.Request) (message.Response, error),
+) (message.Response, error) {
 	worst, err := c.WorstCase(req, nil)
 	if err != nil {
 		return message.Response{}, err
 	}
 	a.calls++
 	id := fmt.Sprintf("%s/%s-%d", a.report.Thread, purpose, a.calls)
-	if err := a.owner.Reserve(ctx, id, req.Model, policy.USD(worst.Amount)); err != nil {
+	err = a.owner.Reserve(ctx, id, req.Model, policy.USD(worst.Amount))
+	if err != nil {
 		return message.Response{}, err
 	}
 	began := time.Now()
 	r, err := send(ctx, req)
-	call := TryCall{Purpose: purpose, LatencyMS: time.Since(began).Milliseconds(), Stop: r.Stop, Model: r.Model, Usage: r.Usage}
+	call := TryCall{
+		Purpose:   purpose,
+		LatencyMS: time.Since(began).Milliseconds(),
+		Stop:      r.Stop,
+		Model:     r.Model,
+		Usage:     r.Usage,
+	}
 	var f *provider.Failure
 	if errors.As(err, &f) {
-		call.Model, call.Usage = req.Model, f.Usage
+		call.Model = req.Model
+		call.Usage = f.Usage
 	}
 	cost, guessed := c.Cost(call.Model, call.Usage)
-	call.Cost, call.Assumed = policy.USD(cost), guessed || call.Usage.Assumed > 0
+	call.Cost = policy.USD(cost)
+	call.Assumed = guessed || call.Usage.Assumed > 0
 	settled, serr := a.owner.Settle(context.WithoutCancel(ctx), id, call.Cost, call.Assumed)
 	if err != nil || serr != nil {
 		return r, errors.Join(err, serr)
 	}
 	call.Beyond = settled.Overspent
-	call.Called = slices.ContainsFunc(r.Blocks, func(b message.Block) bool { return b.Type == message.ToolCall && b.Name == models.ToolName })
+	call.Called = slices.ContainsFunc(r.Blocks, func(b message.Block) bool {
+		return b.Type == message.ToolCall && b.Name == models.ToolName
+	})
 	a.report.Calls = append(a.report.Calls, call)
 	return r, nil
 }

@@ -141,7 +141,10 @@ func Describe(all []*ProviderState) {
 	for _, s := range all {
 		s.State = s.state()
 		// The items of rye are tested with the services that they name.
-		if s.Usable && !s.Tested && s.Space != string(space.System) && !strings.HasPrefix(s.Space, string(space.System)+":") {
+		if s.Usable &&
+			!s.Tested &&
+			s.Space != string(space.System) &&
+			!strings.HasPrefix(s.Space, string(space.System)+":") {
 			s.State += ", not tested"
 		}
 	}
@@ -175,8 +178,17 @@ func (s *ProviderState) state() string {
 
 func (p *Project) providerState(ctx context.Context, it *resolve.Item) (*ProviderState, error) {
 	s := &ProviderState{
-		Ref: it.Ref.String(), Tiers: map[string]string{}, Models: []string{}, Keys: []KeyState{}, Space: it.Root.Label(),
-		Signer: cmp.Or(it.Verdict.Owner, it.Verdict.Signer.Short()), Trust: it.Verdict.Word(), item: it,
+		Ref:    it.Ref.String(),
+		Tiers:  map[string]string{},
+		Models: []string{},
+		Keys:   []KeyState{},
+		Space:  it.Root.Label(),
+		Signer: cmp.Or(
+			it.Verdict.Owner,
+			it.Verdict.Signer.Short(),
+		),
+		Trust: it.Verdict.Word(),
+		item:  it,
 	}
 	var err error
 	if s.config, err = p.PricedProvider(ctx, it); err != nil {
@@ -200,7 +212,8 @@ func (p *Project) providerState(ctx context.Context, it *resolve.Item) (*Provide
 	case s.config.Program != nil && p.Resolver.Provider(it, "passing your login to "+s.Ref) != nil:
 		s.refuse(p.Resolver.Provider(it, "passing your login to "+s.Ref))
 	case p.notInstalled(s.config) != "":
-		s.refuse(diag.New(diag.AuthRequired, "%s is not installed, or not in the PATH", p.notInstalled(s.config)).WithReason("no_program"))
+		s.refuse(diag.New(diag.AuthRequired, "%s is not installed, or not in the PATH", p.notInstalled(s.config)).
+			WithReason("no_program"))
 	case !a.AllowsProvider(it.Ref.ID):
 		s.refuse(diag.New(diag.PolicyDenied, "providers of config:%s does not permit it", policy.AllowanceID))
 	case !slices.ContainsFunc(s.Models, a.AllowsModel):
@@ -209,7 +222,8 @@ func (p *Project) providerState(ctx context.Context, it *resolve.Item) (*Provide
 		s.refuse(err)
 	case len(missing) > 0:
 		s.refuse(diag.New(diag.AuthRequired, "%s is not set", strings.Join(missing, ", ")).
-			WithReason("provider_key").WithDetail("provider", strings.TrimPrefix(strings.TrimPrefix(s.Ref, "tool:"), ProviderDir)))
+			WithReason("provider_key").
+			WithDetail("provider", strings.TrimPrefix(strings.TrimPrefix(s.Ref, "tool:"), ProviderDir)))
 	default:
 		s.Usable = true
 	}

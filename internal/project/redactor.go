@@ -12,7 +12,8 @@ import (
 func (p *Project) Redactor(keys map[string]string) *redact.Filter {
 	values := map[string]string{}
 	for _, kv := range p.Env.Environ() {
-		if name, value, _ := strings.Cut(kv, "="); secretName(name) {
+		name, value, _ := strings.Cut(kv, "=")
+		if secretName(name) {
 			values[name] = value
 		}
 	}

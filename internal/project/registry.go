@@ -37,9 +37,18 @@ type Registries struct {
 // log keys too.
 func (p *Project) newRegistries(files string, offline bool) *Registries {
 	m := p.manifestIn(files)
-	r := &Registries{expected: map[string][]client.Known{}, rules: WithManifest(p.Rules, m), now: p.Env.Now, remember: p.rememberRevocations}
+	r := &Registries{
+		expected: map[string][]client.Known{},
+		rules:    WithManifest(p.Rules, m),
+		now:      p.Env.Now,
+		remember: p.rememberRevocations,
+	}
 	r.Client = client.New(client.Params{
-		State: p.RegistryState(), Offline: offline, Proxy: p.Proxy("https://registry.example/"), Now: p.Env.Now, Known: r.known,
+		State:   p.RegistryState(),
+		Offline: offline,
+		Proxy:   p.Proxy("https://registry.example/"),
+		Now:     p.Env.Now,
+		Known:   r.known,
 		Pin: func(host string) (*client.Pin, error) {
 			key := ""
 			if m != nil {
@@ -65,7 +74,9 @@ func (p *Project) Registries() *Registries {
 }
 
 // RegistryState is the directory with what this account knows of registries.
-func (p *Project) RegistryState() string { return filepath.Join(p.Dirs.State, "registry") }
+func (p *Project) RegistryState() string {
+	return filepath.Join(p.Dirs.State, "registry")
+}
 
 // registryPin returns the pin of the user, narrowed by that of the project file: another
 // key is refused. Without a pin of the user that of the project is used.
@@ -80,7 +91,10 @@ func (p *Project) registryPin(host, key string) (*client.Pin, error) {
 		return &client.Pin{Host: host, Key: key, From: lock.ProjectFileName}, nil
 	case key != "" && key != d.LogKey:
 		return nil, diag.New(diag.KeyUnknown, "opening registry %s: %s pins another log key than %s", host, lock.ProjectFileName, d.Path).
-			WithReason("registry_pins").WithDetail("host", host).WithDetail("expected", d.LogKey).WithDetail("found", key)
+			WithReason("registry_pins").
+			WithDetail("host", host).
+			WithDetail("expected", d.LogKey).
+			WithDetail("found", key)
 	}
 	return client.PinOf(d), nil
 }
@@ -101,7 +115,12 @@ func knownIn(list []lock.Registry, from string) (out []client.Known) {
 		if err != nil {
 			continue // the parser of the lock refuses it
 		}
-		out = append(out, client.Known{Host: x.Host, Key: x.Key, Tree: t, From: from})
+		out = append(out, client.Known{
+			Host: x.Host,
+			Key:  x.Key,
+			Tree: t,
+			From: from,
+		})
 	}
 	return out
 }
@@ -195,7 +214,9 @@ func (r *Registries) checkAge(h *client.Host) error {
 		}
 		if why != "" {
 			return diag.New(diag.Stale, "reading the checkpoint of %s: %s, and policy.max-checkpoint-age of %s is %s", h.Name, why, f.Path, limit).
-				WithReason("checkpoint_age").WithDetail("host", h.Name).WithDetail("max_age", limit.String())
+				WithReason("checkpoint_age").
+				WithDetail("host", h.Name).
+				WithDetail("max_age", limit.String())
 		}
 	}
 	return nil
@@ -226,7 +247,8 @@ func (r *Registries) Remarks(host string) []string {
 	case pin.Quorum == 0:
 		out = append(out, "registry "+host+": no witness is demanded, so a second history is seen only when locks meet")
 	}
-	if at := r.LastSigned(host); !at.IsZero() && r.now().Sub(at) > maxCheckpointAge {
+	at := r.LastSigned(host)
+	if !at.IsZero() && r.now().Sub(at) > maxCheckpointAge {
 		out = append(out, "registry "+host+": the newest cosignature of its checkpoint is from "+at.Format(time.DateOnly)+"; newer versions may be withheld")
 	}
 	return out
@@ -237,7 +259,9 @@ func (r *Registries) Remarks(host string) []string {
 const defaultRegistryFile = "default-registry"
 
 // DefaultRegistry returns the host that registry:NS/NAME means, "" if the user chose none.
-func (p *Project) DefaultRegistry() string { return p.Env.defaultRegistry(p.Dirs.Config) }
+func (p *Project) DefaultRegistry() string {
+	return p.Env.defaultRegistry(p.Dirs.Config)
+}
 
 func (e *Env) defaultRegistry(config string) string {
 	b, err := openat.ReadRegular(filepath.Join(config, defaultRegistryFile), 512)
@@ -266,7 +290,9 @@ func (p *Project) NeedPin(host string) error {
 	}
 	d, err := p.Trust.Registry(host)
 	if err == nil && d == nil {
-		err = diag.New(diag.KeyUnknown, "looking for registry %s: its log key is not pinned on this computer", host).WithReason("registry_unpinned").WithDetail("host", host)
+		err = diag.New(diag.KeyUnknown, "looking for registry %s: its log key is not pinned on this computer", host).
+			WithReason("registry_unpinned").
+			WithDetail("host", host)
 	}
 	return err
 }
@@ -280,12 +306,16 @@ func (e *Env) FullRegistryID(arg string) (string, error) {
 	}
 	name, version, _ := strings.Cut(rest, "@")
 	parts := strings.Split(name, "/")
-	if n := len(parts); n != 2 && !(n == 3 && isMajor(parts[2])) || strings.Contains(parts[0], ":") {
+	n := len(parts)
+	if n != 2 && !(n == 3 && isMajor(parts[2])) ||
+		strings.Contains(parts[0], ":") {
 		return arg, nil
 	}
 	host := e.defaultRegistry(e.UserDirs().Config)
 	if host == "" {
-		return "", diag.New(diag.Usage, "reading %q: it names no registry, and you have no default one", arg).WithReason("registry_default").WithDetail("name", name)
+		return "", diag.New(diag.Usage, "reading %q: it names no registry, and you have no default one", arg).
+			WithReason("registry_default").
+			WithDetail("name", name)
 	}
 	out := before + "registry:" + host + "/" + name
 	if version != "" {
@@ -295,7 +325,9 @@ func (e *Env) FullRegistryID(arg string) (string, error) {
 }
 
 func isMajor(s string) bool {
-	return len(s) > 1 && s[0] == 'v' && strings.Trim(s[1:], "0123456789") == ""
+	return len(s) > 1 &&
+		s[0] == 'v' &&
+		strings.Trim(s[1:], "0123456789") == ""
 }
 
 // OfferedRegistry is a registry before it is pinned.
@@ -307,10 +339,15 @@ type OfferedRegistry struct {
 // OfferRegistry asks a registry for its log key. Nothing proves the answer: the user
 // compares it, or names the key.
 func (p *Project) OfferRegistry(ctx context.Context, host string, addresses []string) (OfferedRegistry, error) {
-	c := client.New(client.Params{State: p.RegistryState(), Offline: p.Env.Offline, Proxy: p.Proxy("https://" + host), Now: p.Env.Now,
+	c := client.New(client.Params{
+		State:   p.RegistryState(),
+		Offline: p.Env.Offline,
+		Proxy:   p.Proxy("https://" + host),
+		Now:     p.Env.Now,
 		Pin: func(string) (*client.Pin, error) {
 			return &client.Pin{Host: host, Addresses: addresses, Private: true}, nil
-		}})
+		},
+	})
 	h, err := c.Bare(host)
 	if err != nil {
 		return OfferedRegistry{}, err
@@ -337,12 +374,28 @@ func (p *Project) PinRegistry(ctx context.Context, params doc.RegistryParams) (s
 		return "", err
 	} else if was != nil && was.LogKey != params.LogKey {
 		return "", diag.New(diag.KeyUnknown, "adding registry %s: another log key is pinned in %s, and only a rotation that it signed replaces it", params.Host, was.Path).
-			WithReason("registry_pinned").WithDetail("host", params.Host).WithDetail("expected", was.LogKey).WithDetail("found", params.LogKey)
+			WithReason("registry_pinned").
+			WithDetail("host", params.Host).
+			WithDetail("expected", was.LogKey).
+			WithDetail("found", params.LogKey)
 	}
-	c := client.New(client.Params{State: p.RegistryState(), Offline: p.Env.Offline, Proxy: p.Proxy("https://" + params.Host), Now: p.Env.Now,
+	c := client.New(client.Params{
+		State:   p.RegistryState(),
+		Offline: p.Env.Offline,
+		Proxy:   p.Proxy("https://" + params.Host),
+		Now:     p.Env.Now,
 		Pin: func(string) (*client.Pin, error) {
-			return &client.Pin{Host: params.Host, Key: params.LogKey, Addresses: params.Addresses, Witnesses: params.Witnesses, Quorum: params.Quorum, From: "the command line", Private: true}, nil
-		}})
+			return &client.Pin{
+				Host:      params.Host,
+				Key:       params.LogKey,
+				Addresses: params.Addresses,
+				Witnesses: params.Witnesses,
+				Quorum:    params.Quorum,
+				From:      "the command line",
+				Private:   true,
+			}, nil
+		},
+	})
 	if _, err := c.Host(ctx, params.Host); err != nil {
 		return "", err
 	}
@@ -354,7 +407,8 @@ func (p *Project) PinRegistry(ctx context.Context, params doc.RegistryParams) (s
 	if err != nil {
 		return "", err
 	}
-	if err := p.Recorder().Documents(ctx, space.User, trust.File{Name: name, Data: b}); err != nil {
+	err = p.Recorder().Documents(ctx, space.User, trust.File{Name: name, Data: b})
+	if err != nil {
 		return "", err
 	}
 	return trust.AddDocument(p.Dirs.Trust(), name, b)
@@ -398,8 +452,16 @@ func (p *Project) PinnedRegistries() ([]PinnedRegistry, error) {
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, PinnedRegistry{Host: host, Key: d.LogKey, Addresses: d.Addresses, Witnesses: len(d.Witnesses), Quorum: d.Quorum,
-			Default: p.DefaultRegistry() == host, Evidence: c.Evidence(host), From: d.Path})
+		out = append(out, PinnedRegistry{
+			Host:      host,
+			Key:       d.LogKey,
+			Addresses: d.Addresses,
+			Witnesses: len(d.Witnesses),
+			Quorum:    d.Quorum,
+			Default:   p.DefaultRegistry() == host,
+			Evidence:  c.Evidence(host),
+			From:      d.Path,
+		})
 	}
 	return out, nil
 }

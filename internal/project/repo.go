@@ -12,7 +12,11 @@ import (
 
 // FilesAt returns the project's rye.lock, rye.sum and rye.yaml in a revision, as far
 // as they exist there.
-func (p *Project) FilesAt(ctx context.Context, repo *gitcmd.Repo, base string) (map[string][]byte, error) {
+func (p *Project) FilesAt(
+	ctx context.Context,
+	repo *gitcmd.Repo,
+	base string,
+) (map[string][]byte, error) {
 	tree, err := repo.Resolve(ctx, base)
 	if err != nil {
 		return nil, err
@@ -67,7 +71,9 @@ func (p *Project) PrefixIn(repo *gitcmd.Repo) string {
 }
 
 // prefixBelow returns where the folder that words count from lies.
-func (e *Env) prefixBelow(repo *gitcmd.Repo) string { return Below(repo.WorkTree, e.Base) }
+func (e *Env) prefixBelow(repo *gitcmd.Repo) string {
+	return Below(repo.WorkTree, e.Base)
+}
 
 // Below returns dir relative to top with a final slash, "" if it is top or outside
 // of it.

@@ -22,7 +22,8 @@ func (p *Project) checkProgram() error {
 		return nil // there is no rye.yaml, or its reader reports it
 	}
 	known, err := lock.CheckProgram(b, p.Env.Version)
-	if _, noted := uncompared.Load(dir); err == nil && !known && !noted {
+	_, noted := uncompared.Load(dir)
+	if err == nil && !known && !noted {
 		uncompared.Store(dir, true)
 		p.Env.Person.Notef("the project requires rye %s; this is a development build, which is not compared", lock.RequiresRye(b))
 	}

@@ -22,7 +22,12 @@ import (
 // Resign signs what a key signed in the project again with its successor: the items at
 // the paths, then the manifests among them, which list items, then endorsements. The
 // project must be opened after the successor became trusted.
-func (p *Project) Resign(ctx context.Context, old sign.Fingerprint, paths []string, by sign.Signer) error {
+func (p *Project) Resign(
+	ctx context.Context,
+	old sign.Fingerprint,
+	paths []string,
+	by sign.Signer,
+) error {
 	var targets, manifests []string
 	for _, rel := range paths {
 		if id, ok := bundle.ManifestID(rel); ok {
@@ -46,7 +51,13 @@ func (p *Project) resignItems(ctx context.Context, targets []string, by sign.Sig
 	if len(targets) == 0 {
 		return nil
 	}
-	reports, err := p.Verbs.Sign(ctx, primary.SignCall{Held: policy.Person(), Targets: targets, Dir: p.Env.Base, Signer: by, TakeOver: true})
+	reports, err := p.Verbs.Sign(ctx, primary.SignCall{
+		Held:     policy.Person(),
+		Targets:  targets,
+		Dir:      p.Env.Base,
+		Signer:   by,
+		TakeOver: true,
+	})
 	if err != nil {
 		return err
 	}
@@ -84,7 +95,8 @@ func (p *Project) resignManifest(ctx context.Context, id string, by sign.Signer)
 // present one, else version 0.1.0.
 func (p *Project) ManifestParams(tree bundle.Tree, dir, id string) bundle.Params {
 	out := bundle.Params{Version: "0.1.0"}
-	if b, _, err := tree.Read(bundle.ManifestPath(id), bundle.MaxManifest); err == nil {
+	b, _, err := tree.Read(bundle.ManifestPath(id), bundle.MaxManifest)
+	if err == nil {
 		if m, _ := bundle.Parse(b); m != nil {
 			out = bundle.ParamsOf(m)
 		}
@@ -103,18 +115,39 @@ func (p *Project) ManifestParams(tree bundle.Tree, dir, id string) bundle.Params
 
 // WriteManifest signs the body of a manifest and writes it below a bundle's directory.
 // The signature of an unchanged body stays.
-func (p *Project) WriteManifest(ctx context.Context, dir, id string, body []byte, s sign.Signer) (item.Digest, error) {
-	base, file := atomicfile.Project(dir), bundle.ManifestPath(id)
+func (p *Project) WriteManifest(
+	ctx context.Context,
+	dir, id string,
+	body []byte,
+	s sign.Signer,
+) (item.Digest, error) {
+	base := atomicfile.Project(dir)
+	file := bundle.ManifestPath(id)
 	style := sign.Hash()
 	in := body
-	if old, err := openat.ReadRegular(base.Path(file), openat.MaxText); err == nil {
-		if sp, err := sign.SplitFile(old, style); err == nil && sp.Signed && string(sp.Body()) == string(body) {
+	old, err := openat.ReadRegular(base.Path(file), openat.MaxText)
+	if err == nil {
+		sp, err := sign.SplitFile(old, style)
+		if err == nil && sp.Signed && string(sp.Body()) == string(body) {
 			in = old
 		}
 	}
-	out, changed, err := sign.Sign(ctx, in, style, bundle.Subject(id), s, p.Env.Now())
+	out, changed, err := sign.Sign(
+		ctx,
+		in,
+		style,
+		bundle.Subject(id),
+		s,
+		p.Env.Now(),
+	)
 	if err == nil && changed {
-		err = p.Recorder().Manifest(ctx, dir, bundle.Subject(id), item.DigestOf(out), s)
+		err = p.Recorder().Manifest(
+			ctx,
+			dir,
+			bundle.Subject(id),
+			item.DigestOf(out),
+			s,
+		)
 	}
 	if err != nil {
 		return item.Digest{}, err
@@ -142,11 +175,24 @@ func (p *Project) endorseAgain(ctx context.Context, old sign.Fingerprint, by sig
 		if was == nil {
 			continue
 		}
-		key, err := openat.ReadRegular(filepath.Join(dir, doc.FileName(doc.KindKey, was.Fingerprint)), openat.MaxText)
+		key, err := openat.ReadRegular(
+			filepath.Join(dir, doc.FileName(doc.KindKey, was.Fingerprint)),
+			openat.MaxText,
+		)
 		if err != nil {
 			continue // the endorsement has no effect without its document
 		}
-		name, data, err := doc.NewEndorsement(ctx, doc.PermissionParams{Document: key, NotBefore: was.NotBefore, NotAfter: was.NotAfter, Scope: was.Scope, Now: p.Env.Now()}, by)
+		name, data, err := doc.NewEndorsement(
+			ctx,
+			doc.PermissionParams{
+				Document:  key,
+				NotBefore: was.NotBefore,
+				NotAfter:  was.NotAfter,
+				Scope:     was.Scope,
+				Now:       p.Env.Now(),
+			},
+			by,
+		)
 		if err == nil {
 			err = p.Recorder().Documents(ctx, space.Project, trust.File{Name: name, Data: data})
 		}

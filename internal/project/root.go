@@ -9,7 +9,12 @@ import (
 
 // SpaceParams returns the directories in which the spaces on disk are searched.
 func (e *Env) SpaceParams() space.Params {
-	return space.Params{Project: e.Named, Dir: e.Base, Home: e.Home(), Getenv: e.Getenv}
+	return space.Params{
+		Project: e.Named,
+		Dir:     e.Base,
+		Home:    e.Home(),
+		Getenv:  e.Getenv,
+	}
 }
 
 // CheckNewProject returns an error if dir, an absolute path, cannot become the root
@@ -21,7 +26,9 @@ func (e *Env) CheckNewProject(dir string) error {
 	}
 	for outer := dir; outer != filepath.Dir(outer); outer = filepath.Dir(outer) {
 		if filepath.Base(outer) == space.Dir {
-			return diag.New(diag.Usage, "making a project: %s is inside a directory %s", dir, space.Dir).WithReason("inside").WithDetail("outer", filepath.Dir(outer))
+			return diag.New(diag.Usage, "making a project: %s is inside a directory %s", dir, space.Dir).
+				WithReason("inside").
+				WithDetail("outer", filepath.Dir(outer))
 		}
 	}
 	return (&Project{Env: e, Dirs: e.UserDirs()}).checkOwner(dir)

@@ -16,7 +16,12 @@ func (p *Project) ran() func(*primary.Run, error) {
 	log := &runlog.Log{Dir: p.Dirs.State}
 	return func(run *primary.Run, err error) {
 		m := run.Metadata
-		e := runlog.Entry{Time: p.Env.Now(), Ref: m.Ref, Surface: p.Env.Command, Duration: m.DurationMS}
+		e := runlog.Entry{
+			Time:     p.Env.Now(),
+			Ref:      m.Ref,
+			Surface:  p.Env.Command,
+			Duration: m.DurationMS,
+		}
 		if err != nil {
 			e.Code = diag.Typed(err).Code
 		}

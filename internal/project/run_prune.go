@@ -75,7 +75,8 @@ func (p *Project) pruneRecords(ctx context.Context, ref item.Ref) error {
 		if id == path.Base(ref.ID) || !p.runEnded(ctx, id) {
 			continue
 		}
-		if err := p.RemoveRecord(item.Ref{Kind: item.Knowledge, ID: path.Dir(ref.ID) + "/" + id}); err != nil {
+		err := p.RemoveRecord(item.Ref{Kind: item.Knowledge, ID: path.Dir(ref.ID) + "/" + id})
+		if err != nil {
 			return err
 		}
 	}
@@ -102,11 +103,14 @@ func (p *Project) recordIDs(rel string) []string {
 	}
 	var ids []string
 	for _, e := range entries {
-		if id, ok := strings.CutSuffix(e.Name(), ".md"); ok && e.Type().IsRegular() && graph.IsID(id) {
+		id, ok := strings.CutSuffix(e.Name(), ".md")
+		if ok && e.Type().IsRegular() && graph.IsID(id) {
 			ids = append(ids, id)
 		}
 	}
-	slices.SortFunc(ids, func(a, b string) int { return strings.Compare(a[len(a)-26:], b[len(b)-26:]) })
+	slices.SortFunc(ids, func(a, b string) int {
+		return strings.Compare(a[len(a)-26:], b[len(b)-26:])
+	})
 	return ids
 }
 
@@ -126,7 +130,11 @@ func (p *Project) runEnded(ctx context.Context, id string) bool {
 // ownRecord reports whether a record is as a runtime key of this account signed it: a
 // person who signs or edits a record keeps it.
 func (p *Project) ownRecord(ref item.Ref) bool {
-	b, _, err := openat.Read(p.Spaces.ProjectDir, path.Join(space.Dir, "knowledge", ref.ID+".md"), maxRecord)
+	b, _, err := openat.Read(
+		p.Spaces.ProjectDir,
+		path.Join(space.Dir, "knowledge", ref.ID+".md"),
+		maxRecord,
+	)
 	if err != nil {
 		return false
 	}

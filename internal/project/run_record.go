@@ -27,21 +27,34 @@ func (p *Project) WriteRecord(signer sign.Signer) func(ctx context.Context, ref 
 			return err
 		}
 		style, _ := sign.StyleByName("<!--")
-		out, _, err := sign.Sign(ctx, secrets.Bytes(text), style, extract.Subject(ref), signer, p.Env.Now())
+		out, _, err := sign.Sign(
+			ctx,
+			secrets.Bytes(text),
+			style,
+			extract.Subject(ref),
+			signer,
+			p.Env.Now(),
+		)
 		if err != nil {
 			return err
 		}
 		made := auditlog.Entry{
-			Use: string(doc.DefaultUse), Kind: string(ref.Kind), ID: ref.ID, Space: string(space.Project),
-			Digest: item.DigestOf(out).String(), Key: sign.FingerprintOf(signer.Public()).String(),
+			Use:    string(doc.DefaultUse),
+			Kind:   string(ref.Kind),
+			ID:     ref.ID,
+			Space:  string(space.Project),
+			Digest: item.DigestOf(out).String(),
+			Key:    sign.FingerprintOf(signer.Public()).String(),
 		}
-		if err := p.Recorder().Record(ctx, []auditlog.Entry{made}); err != nil {
+		err = p.Recorder().Record(ctx, []auditlog.Entry{made})
+		if err != nil {
 			return err
 		}
 		base := atomicfile.Project(p.Spaces.ProjectDir)
 		top, _, _ := strings.Cut(ref.ID, "/")
 		rel := path.Join(space.Dir, "knowledge", ref.ID+".md")
-		if err := p.ignoreRecords(base, path.Join(space.Dir, "knowledge", top)); err != nil {
+		err = p.ignoreRecords(base, path.Join(space.Dir, "knowledge", top))
+		if err != nil {
 			return err
 		}
 		if err := base.Replace(rel, out, 0o600); err != nil {

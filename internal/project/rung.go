@@ -23,5 +23,9 @@ func (p *Project) FirstOfRung(rung string) bool {
 	if strings.TrimSpace(string(b)) == rung {
 		return false
 	}
-	return atomicfile.Private(p.Dirs.State).Write(rungFile, []byte(rung+"\n"), 0o600) == nil
+	return atomicfile.Private(p.Dirs.State).Write(
+		rungFile,
+		[]byte(rung+"\n"),
+		0o600,
+	) == nil
 }

@@ -74,8 +74,19 @@ const AnswerWait = 5 * time.Second
 // AnswerRun answers a question of a run as a person. If a process runs it, AnswerRun
 // waits until that process has taken the answer; the error is THREAD_STATE if it took
 // another one first. The state that it returns is that of the run afterwards.
-func (p *Project) AnswerRun(ctx context.Context, id, node, text string) (*graph.Summary, error) {
-	run, asks, want, err := graph.Answer(ctx, p.Spaces.ProjectDir, id, node, text, "person", p.Env.Now())
+func (p *Project) AnswerRun(
+	ctx context.Context,
+	id, node, text string,
+) (*graph.Summary, error) {
+	run, asks, want, err := graph.Answer(
+		ctx,
+		p.Spaces.ProjectDir,
+		id,
+		node,
+		text,
+		"person",
+		p.Env.Now(),
+	)
 	if err != nil {
 		return nil, err
 	}
@@ -83,8 +94,19 @@ func (p *Project) AnswerRun(ctx context.Context, id, node, text string) (*graph.
 }
 
 // DecideRun answers the question about a call of a run with graph.Once or graph.Deny.
-func (p *Project) DecideRun(ctx context.Context, id, node, decision string) (*graph.Summary, error) {
-	run, asks, want, err := graph.Decide(ctx, p.Spaces.ProjectDir, id, node, decision, "person", p.Env.Now())
+func (p *Project) DecideRun(
+	ctx context.Context,
+	id, node, decision string,
+) (*graph.Summary, error) {
+	run, asks, want, err := graph.Decide(
+		ctx,
+		p.Spaces.ProjectDir,
+		id,
+		node,
+		decision,
+		"person",
+		p.Env.Now(),
+	)
 	if err != nil {
 		return nil, err
 	}
@@ -92,7 +114,11 @@ func (p *Project) DecideRun(ctx context.Context, id, node, decision string) (*gr
 }
 
 // answered waits until the process of a run, if there is one, has taken an answer.
-func (p *Project) answered(ctx context.Context, id, run, asks string, want any) (*graph.Summary, error) {
+func (p *Project) answered(
+	ctx context.Context,
+	id, run, asks string,
+	want any,
+) (*graph.Summary, error) {
 	dir := p.Spaces.ProjectDir
 	for end := time.Now().Add(AnswerWait); ; {
 		s, err := graph.Status(ctx, dir, id)
@@ -129,7 +155,12 @@ func Pause(ctx context.Context, d time.Duration) error {
 // SendEvent writes an event into the inbox of the run that a run waits for, itself or
 // a run below it, and returns the state of that run. A thread reads its events before its
 // next turn. by is who sends it.
-func (p *Project) SendEvent(ctx context.Context, id, event string, payload any, by string) (*graph.Summary, error) {
+func (p *Project) SendEvent(
+	ctx context.Context,
+	id, event string,
+	payload any,
+	by string,
+) (*graph.Summary, error) {
 	if !dotpath.IsName(event) {
 		return nil, diag.New(diag.Usage, "sending to %s: %q is not the name of an event: letters, digits, _ and -, not a digit or - first", id, event)
 	}
@@ -139,22 +170,37 @@ func (p *Project) SendEvent(ctx context.Context, id, event string, payload any, 
 	}
 	switch s.State {
 	case graph.StateCompleted, graph.StateError, graph.StateCancelled, graph.StateKilled:
-		return nil, diag.New(diag.ThreadState, "sending to %s: it is %s", s.ID, s.State).WithReason("ended").WithDetail("state", s.State)
+		return nil, diag.New(diag.ThreadState, "sending to %s: it is %s", s.ID, s.State).
+			WithReason("ended").
+			WithDetail("state", s.State)
 	}
-	m := graph.Message{Kind: "event", Name: event, Payload: payload, By: by, Keep: s.Thread}
+	m := graph.Message{
+		Kind:    "event",
+		Name:    event,
+		Payload: payload,
+		By:      by,
+		Keep:    s.Thread,
+	}
 	return s, graph.Send(p.Spaces.ProjectDir, s.ID, m, p.Env.Now())
 }
 
 // AskToEnd asks the process of a run to stop, or kills it. running is false if it has
 // none.
 func (p *Project) AskToEnd(ctx context.Context, id, state string) (running bool, err error) {
-	dir, id := p.Spaces.ProjectDir, p.EndOfChain(id)
+	dir := p.Spaces.ProjectDir
+	id = p.EndOfChain(id)
 	pid := graph.Owner(ctx, dir, id)
 	if pid < 0 {
 		return false, nil
 	}
 	if state == graph.StateCancelled {
-		if err := graph.Send(dir, id, graph.Message{Kind: "cancel", By: "person"}, p.Env.Now()); err != nil {
+		err := graph.Send(
+			dir,
+			id,
+			graph.Message{Kind: "cancel", By: "person"},
+			p.Env.Now(),
+		)
+		if err != nil {
 			return true, err
 		}
 	}
@@ -168,7 +214,11 @@ func (p *Project) AskToEnd(ctx context.Context, id, state string) (running bool,
 // markRuns records the end of a run and of the runs that it called. The process of a
 // killed run was also that of the runs above it. ended: a process was ended, which may
 // have recorded it itself.
-func (p *Project) markRuns(ctx context.Context, id, state string, ended bool) (*graph.Summary, error) {
+func (p *Project) markRuns(
+	ctx context.Context,
+	id, state string,
+	ended bool,
+) (*graph.Summary, error) {
 	dir := p.Spaces.ProjectDir
 	params, err := p.endParams(ctx)
 	if err != nil {
@@ -199,7 +249,8 @@ func (p *Project) markRuns(ctx context.Context, id, state string, ended bool) (*
 		}
 	}
 	for _, other := range append(others, above...) {
-		if err := p.markRun(ctx, other, state, params); err != nil && diag.CodeOf(err) != diag.ThreadState {
+		err := p.markRun(ctx, other, state, params)
+		if err != nil && diag.CodeOf(err) != diag.ThreadState {
 			return nil, err
 		}
 	}
@@ -227,7 +278,11 @@ const MaxResultFile = 16 << 20
 // RunResult returns the result of a thread or run that has ended.
 func (p *Project) RunResult(id string) (map[string]any, error) {
 	doing := "reading the result of " + id
-	b, _, err := openat.Read(p.Spaces.ProjectDir, transcript.Dir+"/"+id+"/"+threads.ResultFile, MaxResultFile)
+	b, _, err := openat.Read(
+		p.Spaces.ProjectDir,
+		transcript.Dir+"/"+id+"/"+threads.ResultFile,
+		MaxResultFile,
+	)
 	if errors.Is(err, fs.ErrNotExist) {
 		// The log is the truth: a process that was killed after its last line wrote no file.
 		r, rerr := threads.ReadResult(p.Spaces.ProjectDir, id)
@@ -252,12 +307,23 @@ func (p *Project) RunResult(id string) (map[string]any, error) {
 
 // VerifyRun verifies the log of a run.
 func (p *Project) VerifyRun(ctx context.Context, id string) (*transcript.Report, error) {
-	return transcript.Verify(ctx, transcript.Params{Project: p.Spaces.ProjectDir, ID: id, Keys: p.Keys.RuntimePublic, Heads: heads.Dir(p.Dirs.State)})
+	return transcript.Verify(ctx, transcript.Params{
+		Project: p.Spaces.ProjectDir,
+		ID:      id,
+		Keys:    p.Keys.RuntimePublic,
+		Heads:   heads.Dir(p.Dirs.State),
+	})
 }
 
 // AcceptLog has the log of a run continued from its present state, which is an earlier one than this account wrote.
 func (p *Project) AcceptLog(ctx context.Context, id string) (*transcript.Accepted, error) {
-	return transcript.Accept(ctx, transcript.Params{Project: p.Spaces.ProjectDir, ID: id, Now: p.Env.Now, Keys: p.Keys.RuntimePublic, Heads: heads.Dir(p.Dirs.State)})
+	return transcript.Accept(ctx, transcript.Params{
+		Project: p.Spaces.ProjectDir,
+		ID:      id,
+		Now:     p.Env.Now,
+		Keys:    p.Keys.RuntimePublic,
+		Heads:   heads.Dir(p.Dirs.State),
+	})
 }
 
 // EndWait is how long EndRun waits for the process of the run.

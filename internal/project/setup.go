@@ -27,22 +27,38 @@ func FindServices(ctx context.Context, p *Project, all []*ProviderState) (*setup
 		return nil, err
 	}
 	tier, _ := agent.Root["default_tier"].(string)
-	in := setup.Params{URLs: rules.Local, Rules: rules, Within: rules.LocalWait, Offline: p.Env.Offline}
+	in := setup.Params{
+		URLs:    rules.Local,
+		Rules:   rules,
+		Within:  rules.LocalWait,
+		Offline: p.Env.Offline,
+	}
 	order, _ := agent.Root["providers"].([]any)
 	first := func(s *ProviderState) int {
-		if i := slices.Index(order, any(strings.TrimPrefix(s.Ref, "tool:"))); i >= 0 {
+		i := slices.Index(order, any(strings.TrimPrefix(s.Ref, "tool:")))
+		if i >= 0 {
 			return i
 		}
 		return len(order)
 	}
 	all = slices.Clone(all)
-	slices.SortStableFunc(all, func(a, b *ProviderState) int { return first(a) - first(b) })
+	slices.SortStableFunc(all, func(a, b *ProviderState) int {
+		return first(a) - first(b)
+	})
 	for _, s := range all {
-		if s.config == nil || !s.Usable && (len(s.config.Keys) == 0 || s.state() != "key missing") {
+		if s.config == nil ||
+			!s.Usable && (len(s.config.Keys) == 0 || s.state() != "key missing") {
 			continue
 		}
 		id := strings.TrimPrefix(s.Ref, "tool:")
-		one := setup.Provider{ID: id, Name: strings.TrimPrefix(id, ProviderDir), HasKeys: s.Usable, Own: s.Space == string(space.User), Model: s.Tiers[tier], Models: s.Models}
+		one := setup.Provider{
+			ID:      id,
+			Name:    strings.TrimPrefix(id, ProviderDir),
+			HasKeys: s.Usable,
+			Own:     s.Space == string(space.User),
+			Model:   s.Tiers[tier],
+			Models:  s.Models,
+		}
 		for _, k := range s.Keys {
 			one.Keys = append(one.Keys, k.Name)
 		}

@@ -23,7 +23,12 @@ import (
 // (package draft): one that does not load fails the call, and nothing is signed. It returns a report and the signed contents of
 // each file that has no trusted signature; the contents of the others are
 // returned unchanged. The signatures are in the log when it returns.
-func (h *Project) SignFiles(ctx context.Context, root *space.Root, key sign.Signer, files map[string][]byte) ([]primary.SignReport, map[string][]byte, error) {
+func (h *Project) SignFiles(
+	ctx context.Context,
+	root *space.Root,
+	key sign.Signer,
+	files map[string][]byte,
+) ([]primary.SignReport, map[string][]byte, error) {
 	mem := space.NewFiles(root.Space, memory(files))
 	spaces := *h.Spaces
 	spaces.Roots = slices.Clone(spaces.Roots)
@@ -81,7 +86,11 @@ func (h *Project) draftChecker(r *resolve.Resolver) *draft.Checker {
 
 // CheckDrafts loads files that are not written and not signed yet, by the code that will
 // use them. files maps paths below .ai of the space of root to contents.
-func (h *Project) CheckDrafts(ctx context.Context, root *space.Root, files map[string][]byte) ([]diag.Finding, error) {
+func (h *Project) CheckDrafts(
+	ctx context.Context,
+	root *space.Root,
+	files map[string][]byte,
+) ([]diag.Finding, error) {
 	mem := space.NewFiles(root.Space, withFiles{root, memory(files)})
 	spaces := *h.Spaces
 	spaces.Roots = slices.Clone(spaces.Roots)
@@ -125,11 +134,19 @@ func (w withFiles) Read(rel string, limit int64) ([]byte, error) {
 }
 
 // Exists implements space.Files.
-func (w withFiles) Exists(rel string) bool { return w.memory.Exists(rel) || w.root.Exists(rel) }
+func (w withFiles) Exists(rel string) bool {
+	return w.memory.Exists(rel) || w.root.Exists(rel)
+}
 
 // CreateSigned signs one item in memory and creates its file, and the file of its
 // detached signature if it has one.
-func (h *Project) CreateSigned(ctx context.Context, root *space.Root, key sign.Signer, rel string, text []byte) ([]primary.SignReport, error) {
+func (h *Project) CreateSigned(
+	ctx context.Context,
+	root *space.Root,
+	key sign.Signer,
+	rel string,
+	text []byte,
+) ([]primary.SignReport, error) {
 	reports, files, err := h.SignFiles(ctx, root, key, map[string][]byte{rel: text})
 	if err != nil {
 		return nil, err
@@ -177,7 +194,9 @@ func (m memory) Exists(rel string) bool {
 }
 
 // Executable implements space.Files.
-func (m memory) Executable(string) bool { return false }
+func (m memory) Executable(string) bool {
+	return false
+}
 
 // Walk implements space.Files.
 func (m memory) Walk(rel string, fn func(space.Entry) error) error {

@@ -42,9 +42,12 @@ func (p *Project) LastByPerson(ctx context.Context, it *resolve.Item) (old []byt
 			return
 		}
 		in := p.Resolver.TrustInput(it)
-		in.Bytes, in.Detached = o.Data, nil
-		if v := p.Trust.Verify(in); v.OK() && !v.Agent {
-			old, from = o.Data, commits[i][:12]
+		in.Bytes = o.Data
+		in.Detached = nil
+		v := p.Trust.Verify(in)
+		if v.OK() && !v.Agent {
+			old = o.Data
+			from = commits[i][:12]
 		}
 	})
 	if err != nil {

@@ -27,7 +27,12 @@ func (p *Project) RefreshLock(ctx context.Context, reports []primary.SignReport)
 // RefreshWholeLock is RefreshLock that also removes the entries of items whose files
 // were deleted.
 func (p *Project) RefreshWholeLock(ctx context.Context, reports []primary.SignReport) error {
-	return p.refreshLock(ctx, lockUpdate{signed: signedRefs(reports), unchanged: p.unchangedOwn(reports), reports: reports, deleted: true})
+	return p.refreshLock(ctx, lockUpdate{
+		signed:    signedRefs(reports),
+		unchanged: p.unchangedOwn(reports),
+		reports:   reports,
+		deleted:   true,
+	})
 }
 
 // RefreshCopied is RefreshLock for an item that was copied into the project with its
@@ -45,7 +50,13 @@ func (p *Project) CompleteLock(ctx context.Context, refs ...item.Ref) error {
 		if err != nil {
 			continue // verify reports it
 		}
-		reports = append(reports, primary.SignReport{Ref: ref.String(), Path: it.Path(), Status: primary.Unchanged, Signer: it.Verdict.Signer.String(), Digest: it.Digest})
+		reports = append(reports, primary.SignReport{
+			Ref:    ref.String(),
+			Path:   it.Path(),
+			Status: primary.Unchanged,
+			Signer: it.Verdict.Signer.String(),
+			Digest: it.Digest,
+		})
 	}
 	return p.RefreshLock(ctx, reports)
 }
@@ -83,7 +94,11 @@ func (p *Project) refreshLock(ctx context.Context, u lockUpdate) error {
 	if err != nil {
 		return err
 	}
-	changed, notes, err := p.Verbs.RefreshLock(ctx, sl.Lock, append(signed, u.signed...))
+	changed, notes, err := p.Verbs.RefreshLock(
+		ctx,
+		sl.Lock,
+		append(signed, u.signed...),
+	)
 	p.Env.lockNotes(notes)
 	if err != nil {
 		return err
@@ -103,7 +118,8 @@ func (p *Project) refreshLock(ctx context.Context, u lockUpdate) error {
 	if !changed {
 		return nil
 	}
-	if err := atomicfile.Project(sl.Dir).Write(lock.LockFile, sl.Lock.Render(), 0o644); err != nil {
+	err = atomicfile.Project(sl.Dir).Write(lock.LockFile, sl.Lock.Render(), 0o644)
+	if err != nil {
 		return diag.Doing("writing "+lock.LockFile, err)
 	}
 	p.Env.Person.Notef("%s is up to date", lock.LockFile)
@@ -113,7 +129,11 @@ func (p *Project) refreshLock(ctx context.Context, u lockUpdate) error {
 // interrupted returns the unchanged items whose entries a killed command did not
 // update any more: the newest signature of the user is that of the file, and the lock
 // has an earlier one. An older file that was put back does not qualify.
-func (p *Project) interrupted(ctx context.Context, l *lock.Lock, u lockUpdate) ([]item.Ref, error) {
+func (p *Project) interrupted(
+	ctx context.Context,
+	l *lock.Lock,
+	u lockUpdate,
+) ([]item.Ref, error) {
 	type file struct{ now, locked string }
 	differ := map[item.Ref]file{}
 	for _, r := range u.reports {
@@ -121,7 +141,8 @@ func (p *Project) interrupted(ctx context.Context, l *lock.Lock, u lockUpdate) (
 		if err != nil || !slices.Contains(u.unchanged, ref) {
 			continue
 		}
-		if entry := l.Item(ref); entry != nil && entry.Digest != r.Digest {
+		entry := l.Item(ref)
+		if entry != nil && entry.Digest != r.Digest {
 			differ[ref] = file{r.Digest.String(), entry.Digest.String()}
 		}
 	}
@@ -132,11 +153,15 @@ func (p *Project) interrupted(ctx context.Context, l *lock.Lock, u lockUpdate) (
 	if err != nil {
 		return nil, err
 	}
-	newest, before := map[item.Ref]string{}, map[item.Ref]bool{}
+	newest := map[item.Ref]string{}
+	before := map[item.Ref]bool{}
 	for _, e := range history.Entries {
 		ref := item.Ref{Kind: item.Kind(e.Kind), ID: e.ID}
 		f, asked := differ[ref]
-		if !asked || e.Use != "sign" || e.Space != string(space.Project) || e.Project != p.Spaces.ProjectDir {
+		if !asked ||
+			e.Use != "sign" ||
+			e.Space != string(space.Project) ||
+			e.Project != p.Spaces.ProjectDir {
 			continue
 		}
 		newest[ref] = e.Digest
@@ -153,7 +178,11 @@ func (p *Project) interrupted(ctx context.Context, l *lock.Lock, u lockUpdate) (
 
 // dropDeleted removes the entries of items that have no file in root, and reports
 // whether there were any. An item that a sparse checkout leaves out keeps its entry.
-func (p *Project) dropDeleted(ctx context.Context, l *lock.Lock, root *space.Root) (bool, error) {
+func (p *Project) dropDeleted(
+	ctx context.Context,
+	l *lock.Lock,
+	root *space.Root,
+) (bool, error) {
 	gone, err := p.withoutFile(ctx, l.Refs(), root)
 	if err != nil {
 		return false, err
@@ -162,7 +191,9 @@ func (p *Project) dropDeleted(ctx context.Context, l *lock.Lock, root *space.Roo
 	if root.OnDisk() {
 		left = p.LeftOut(ctx, gone)
 	}
-	gone = slices.DeleteFunc(gone, func(ref item.Ref) bool { return left[ref] })
+	gone = slices.DeleteFunc(gone, func(ref item.Ref) bool {
+		return left[ref]
+	})
 	return removeItems(l, gone), nil
 }
 
@@ -175,14 +206,23 @@ func removeItems(l *lock.Lock, gone []item.Ref) (removed bool) {
 }
 
 // withoutFile returns those of some items that have no file in root.
-func (p *Project) withoutFile(ctx context.Context, refs iter.Seq[item.Ref], root *space.Root) (gone []item.Ref, err error) {
+func (p *Project) withoutFile(
+	ctx context.Context,
+	refs iter.Seq[item.Ref],
+	root *space.Root,
+) (gone []item.Ref, err error) {
 	gone, _, err = missingIn(ctx, p.Resolver, refs, root)
 	return gone, err
 }
 
 // missingIn returns those of some items that have no file in root, and the extractors of
 // their kinds, which have the paths.
-func missingIn(ctx context.Context, r *resolve.Resolver, refs iter.Seq[item.Ref], root *space.Root) (gone []item.Ref, exts []*extract.Extractor, err error) {
+func missingIn(
+	ctx context.Context,
+	r *resolve.Resolver,
+	refs iter.Seq[item.Ref],
+	root *space.Root,
+) (gone []item.Ref, exts []*extract.Extractor, err error) {
 	var ext *extract.Extractor
 	for ref := range refs { // those of a kind follow each other
 		if ext == nil || ext.Kind != ref.Kind {
@@ -215,7 +255,8 @@ func (e *Env) lockNotes(notes []diag.Finding) {
 func signedRefs(reports []primary.SignReport) []item.Ref {
 	var out []item.Ref
 	for _, r := range reports {
-		if r.Status != primary.Signed && r.Status != primary.Upgraded || !strings.HasPrefix(r.Path, space.Dir+"/") {
+		if r.Status != primary.Signed && r.Status != primary.Upgraded ||
+			!strings.HasPrefix(r.Path, space.Dir+"/") {
 			continue
 		}
 		if ref, err := item.ParseRef(r.Ref, ""); err == nil {
@@ -229,7 +270,9 @@ func signedRefs(reports []primary.SignReport) []item.Ref {
 func (p *Project) unchangedOwn(reports []primary.SignReport) []item.Ref {
 	var out []item.Ref
 	for _, r := range reports {
-		if r.Status != primary.Unchanged || !strings.HasPrefix(r.Path, space.Dir+"/") || !ownSigner(p, r.Signer) {
+		if r.Status != primary.Unchanged ||
+			!strings.HasPrefix(r.Path, space.Dir+"/") ||
+			!ownSigner(p, r.Signer) {
 			continue
 		}
 		if ref, err := item.ParseRef(r.Ref, ""); err == nil {

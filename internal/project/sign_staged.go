@@ -39,7 +39,11 @@ type StagedCall struct {
 // SignStaged signs the staged items of every project of the repository. It looks
 // for staged changes first: most commits have no items, and then nothing else is
 // opened.
-func (e *Env) SignStaged(ctx context.Context, git *gitcmd.Git, call StagedCall) (*githook.Report, error) {
+func (e *Env) SignStaged(
+	ctx context.Context,
+	git *gitcmd.Git,
+	call StagedCall,
+) (*githook.Report, error) {
 	none := &githook.Report{Files: []primary.SignReport{}}
 	changes, repo, err := stagedChanges(ctx, git)
 	if err != nil {
@@ -63,8 +67,16 @@ func (e *Env) SignStaged(ctx context.Context, git *gitcmd.Git, call StagedCall) 
 	if err != nil {
 		return nil, err
 	}
-	p := githook.Params{Repo: repo, Changes: changes, Merging: merging, Check: call.Check, IndexOnly: call.IndexOnly,
-		Ask: bounded.without(call.Ask), Differing: call.Differing, Getenv: e.Getenv}
+	p := githook.Params{
+		Repo:      repo,
+		Changes:   changes,
+		Merging:   merging,
+		Check:     call.Check,
+		IndexOnly: call.IndexOnly,
+		Ask:       bounded.without(call.Ask),
+		Differing: call.Differing,
+		Getenv:    e.Getenv,
+	}
 	for _, s := range found {
 		defer func() { s.release() }()
 		p.Projects = append(p.Projects, s.hook())
@@ -91,7 +103,11 @@ type stagedIn struct {
 
 // stagedProjects finds the projects that have staged changes and begins to open
 // them. The first is the one that rye was called in, or the first found.
-func (e *Env) stagedProjects(ctx context.Context, repo *gitcmd.Repo, changes []gitcmd.Change) ([]*stagedIn, error) {
+func (e *Env) stagedProjects(
+	ctx context.Context,
+	repo *gitcmd.Repo,
+	changes []gitcmd.Change,
+) ([]*stagedIn, error) {
 	locations, err := e.locations(ctx, repo, changes)
 	if err != nil {
 		return nil, err
@@ -99,19 +115,34 @@ func (e *Env) stagedProjects(ctx context.Context, repo *gitcmd.Repo, changes []g
 	var out []*stagedIn
 	for _, at := range locations {
 		env := e.At(repo, at)
-		out = append(out, &stagedIn{env: env, repo: repo, at: at, open: env.openAsync(ctx), release: func() {}})
+		out = append(
+			out,
+			&stagedIn{
+				env:     env,
+				repo:    repo,
+				at:      at,
+				open:    env.openAsync(ctx),
+				release: func() {},
+			},
+		)
 	}
 	return out, nil
 }
 
 // locations returns the project that rye was called in, and the others that have
 // staged changes.
-func (e *Env) locations(ctx context.Context, repo *gitcmd.Repo, changes []gitcmd.Change) ([]githook.Location, error) {
+func (e *Env) locations(
+	ctx context.Context,
+	repo *gitcmd.Repo,
+	changes []gitcmd.Change,
+) ([]githook.Location, error) {
 	paths := make([]string, len(changes))
 	for i, c := range changes {
 		paths[i] = c.Path
 	}
-	return e.locationsOf(repo, func(here string) ([]string, error) { return githook.Projects(ctx, repo, here, paths) })
+	return e.locationsOf(repo, func(here string) ([]string, error) {
+		return githook.Projects(ctx, repo, here, paths)
+	})
 }
 
 // locationsOf returns the project that rye was called in, and the others of a list.
@@ -127,7 +158,8 @@ func (e *Env) locationsOf(repo *gitcmd.Repo, list func(here string) ([]string, e
 		return nil, err
 	}
 	for _, prefix := range others {
-		if dir := filepath.Join(repo.WorkTree, filepath.FromSlash(prefix)); e.SpaceParams().Reserved(dir) == "" {
+		dir := filepath.Join(repo.WorkTree, filepath.FromSlash(prefix))
+		if e.SpaceParams().Reserved(dir) == "" {
 			locations = append(locations, githook.Location{Prefix: prefix, Label: filepath.FromSlash(prefix)})
 		}
 	}
@@ -136,7 +168,11 @@ func (e *Env) locationsOf(repo *gitcmd.Repo, list func(here string) ([]string, e
 
 // PushedProjects returns the project that rye was called in, and the others that a tree
 // contains.
-func (e *Env) PushedProjects(ctx context.Context, repo *gitcmd.Repo, tree string) ([]githook.Location, error) {
+func (e *Env) PushedProjects(
+	ctx context.Context,
+	repo *gitcmd.Repo,
+	tree string,
+) ([]githook.Location, error) {
 	entries, err := repo.Tree(ctx, tree, "")
 	if err != nil {
 		return nil, err
@@ -149,7 +185,9 @@ func (e *Env) PushedProjects(ctx context.Context, repo *gitcmd.Repo, tree string
 	}
 	return e.locationsOf(repo, func(here string) ([]string, error) {
 		return githook.ProjectsIn(ctx, repo, here, paths, func(files ...string) ([]string, error) {
-			return slices.DeleteFunc(files, func(f string) bool { return !there[f] }), nil
+			return slices.DeleteFunc(files, func(f string) bool {
+				return !there[f]
+			}), nil
 		})
 	})
 }
@@ -158,7 +196,8 @@ func (e *Env) PushedProjects(ctx context.Context, repo *gitcmd.Repo, tree string
 // in the work tree.
 func (e *Env) At(repo *gitcmd.Repo, at githook.Location) *Env {
 	env := *e
-	if dir := filepath.Join(repo.WorkTree, filepath.FromSlash(at.Prefix)); at.Label != "" && isDir(dir) {
+	dir := filepath.Join(repo.WorkTree, filepath.FromSlash(at.Prefix))
+	if at.Label != "" && isDir(dir) {
 		env.Named = dir
 	}
 	return &env
@@ -219,7 +258,8 @@ func (e *Env) HookLocation(ctx context.Context) (HookLocation, error) {
 		return HookLocation{}, err
 	}
 	at := HookLocation{repo, h.PrefixIn(repo)}
-	if file := filepath.Join(repo.WorkTree, filepath.FromSlash(at.Prefix), lock.ProjectFileName); at.Prefix != "" && !isFile(file) {
+	file := filepath.Join(repo.WorkTree, filepath.FromSlash(at.Prefix), lock.ProjectFileName)
+	if at.Prefix != "" && !isFile(file) {
 		return at, diag.New(diag.Usage, "installing hooks: %s does not exist, so the hooks would not find this project", file).
 			WithReason("hook_project_file")
 	}
@@ -276,7 +316,9 @@ func (e *Env) openAsync(ctx context.Context) func() (*Project, error) {
 func stagedChanges(ctx context.Context, git *gitcmd.Git) (changes []gitcmd.Change, repo *gitcmd.Repo, err error) {
 	var repoErr error
 	var wg sync.WaitGroup
-	wg.Go(func() { repo, repoErr = git.Repo(ctx) })
+	wg.Go(func() {
+		repo, repoErr = git.Repo(ctx)
+	})
 	changes, err = git.Staged(ctx, "HEAD", "")
 	wg.Wait()
 	switch {

@@ -31,7 +31,11 @@ type missingItems struct {
 
 // gone returns the entries whose items have no file in the index, which may have been
 // compared while items were signed. A signature adds files and removes none.
-func (x *Project) gone(ctx context.Context, a *aheadLock, before *lock.Lock) ([]item.Ref, error) {
+func (x *Project) gone(
+	ctx context.Context,
+	a *aheadLock,
+	before *lock.Lock,
+) ([]item.Ref, error) {
 	index := x.Spaces.Of(space.Project)
 	if a == nil || a.missing == nil {
 		return x.withoutFile(ctx, before.Refs(), index)
@@ -43,7 +47,8 @@ func (x *Project) gone(ctx context.Context, a *aheadLock, before *lock.Lock) ([]
 	for _, ext := range known.exts {
 		const id = "a/b" // any
 		now, err := x.Resolver.Extractor(ctx, ext.Kind)
-		if err != nil || !slices.Equal(slices.Collect(now.EachPath(id)), slices.Collect(ext.EachPath(id))) {
+		if err != nil ||
+			!slices.Equal(slices.Collect(now.EachPath(id)), slices.Collect(ext.EachPath(id))) {
 			return x.withoutFile(ctx, before.Refs(), index)
 		}
 	}
@@ -52,7 +57,9 @@ func (x *Project) gone(ctx context.Context, a *aheadLock, before *lock.Lock) ([]
 
 // readAhead begins to read the lock of the index.
 func (s *stagedIn) readAhead(ctx context.Context, index *verify.GitFiles) {
-	s.ahead = sync.OnceValue(func() *aheadLock { return s.readLock(ctx, index) })
+	s.ahead = sync.OnceValue(func() *aheadLock {
+		return s.readLock(ctx, index)
+	})
 	go s.ahead()
 }
 
@@ -80,7 +87,8 @@ func (s *stagedIn) readLock(ctx context.Context, index *verify.GitFiles) *aheadL
 	if h.Lock == nil {
 		return a
 	}
-	if text := same(lock.LockFile, lock.MaxLock); text != nil && bytes.Equal(text, h.Lock.text) {
+	text := same(lock.LockFile, lock.MaxLock)
+	if text != nil && bytes.Equal(text, h.Lock.text) {
 		a.missing = s.missing(ctx, h, index)
 	}
 	return a
@@ -91,7 +99,12 @@ func (s *stagedIn) missing(ctx context.Context, h *Project, index *verify.GitFil
 	refs := h.Lock.Lock.Refs()
 	find := sync.OnceValue(func() (m missingItems) {
 		root := index.Root()
-		m.refs, m.exts, m.err = missingIn(ctx, h.Verifier(h.With(root)), refs, root)
+		m.refs, m.exts, m.err = missingIn(
+			ctx,
+			h.Verifier(h.With(root)),
+			refs,
+			root,
+		)
 		return m
 	})
 	go find()
@@ -100,7 +113,12 @@ func (s *stagedIn) missing(ctx context.Context, h *Project, index *verify.GitFil
 
 // relockStaged brings the lock of the index up to date with items that are
 // being signed or deleted. One that cannot be read stays as it is.
-func (h *Project) relockStaged(ctx context.Context, p *GitProject, signed space.Files, refs []item.Ref) (*githook.LockChange, error) {
+func (h *Project) relockStaged(
+	ctx context.Context,
+	p *GitProject,
+	signed space.Files,
+	refs []item.Ref,
+) (*githook.LockChange, error) {
 	if err := p.readFiles(); err != nil {
 		return nil, err
 	}
@@ -123,7 +141,9 @@ func (h *Project) relockStaged(ctx context.Context, p *GitProject, signed space.
 	var gone []item.Ref
 	var goneErr error
 	var wg sync.WaitGroup
-	wg.Go(func() { gone, goneErr = x.gone(ctx, p.lockAhead(), x.Lock.Lock) }) // an item that is signed has a file
+	wg.Go(func() {
+		gone, goneErr = x.gone(ctx, p.lockAhead(), x.Lock.Lock)
+	}) // an item that is signed has a file
 	changed, notes, err := x.Verbs.RefreshLock(ctx, now, refs)
 	wg.Wait()
 	h.Env.lockNotes(notes)

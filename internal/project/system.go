@@ -25,7 +25,8 @@ func (e *Env) system() *bundle.Opening {
 	if e.Stdlib == nil {
 		return nil
 	}
-	if _, err := fs.Stat(e.Stdlib, space.Dir); err != nil {
+	_, err := fs.Stat(e.Stdlib, space.Dir)
+	if err != nil {
 		return nil
 	}
 	known := stdlib.Known()
@@ -34,15 +35,20 @@ func (e *Env) system() *bundle.Opening {
 		anchors, _ := trust.Load(trust.Params{Anchors: CompiledAnchors(), Now: e.Now, Proofs: ownBundle(known)})
 		where := bundle.ManifestPath(stdlib.Bundle)
 		return anchors.Verify(trust.ManifestInput(trust.Input{
-			Space: string(space.System), Embedded: true, Path: where,
-			Bytes: manifest, Subject: bundle.Subject(stdlib.Bundle),
+			Space:    string(space.System),
+			Embedded: true,
+			Path:     where,
+			Bytes:    manifest,
+			Subject:  bundle.Subject(stdlib.Bundle),
 		})).Err(where)
 	})
 }
 
 // parsedItems returns the metadata of the items of the embedded bundle that each run reads. All
 // Resolvers of a process share what they read of it.
-var parsedItems = sync.OnceValue(func() *resolve.Parsed { return resolve.NewParsed(stdlib.Parsed()) })
+var parsedItems = sync.OnceValue(func() *resolve.Parsed {
+	return resolve.NewParsed(stdlib.Parsed())
+})
 
 // ownBundle are the Proofs of the embedded bundle: the facts about it that the program has.
 type ownBundle stdlib.Facts
@@ -56,7 +62,9 @@ func (b ownBundle) Known(s sign.Signature) bool {
 func (ownBundle) Valid(sign.Signature) {}
 
 // KnownKey implements sign.Proofs.
-func (ownBundle) KnownKey([ed25519.PublicKeySize]byte) bool { return false }
+func (ownBundle) KnownKey([ed25519.PublicKeySize]byte) bool {
+	return false
+}
 
 // ValidKey implements sign.Proofs.
 func (ownBundle) ValidKey([ed25519.PublicKeySize]byte) {}
@@ -87,12 +95,18 @@ func systemOf(system *bundle.Opening) func() lock.System {
 		}
 		m := opened.Manifest
 		version := "v" + strings.TrimPrefix(m.Version, "v")
-		if known := stdlib.Known(); opened.Digest.Hex() == known.Manifest {
+		known := stdlib.Known()
+		if opened.Digest.Hex() == known.Manifest {
 			return lock.System{ID: m.ID, Version: version, Sum: known.Tree}
 		}
 		files := make([]lock.TreeFile, len(m.Files))
 		for i, f := range m.Files {
-			files[i] = lock.TreeFile{Path: f.Path, Mode: lock.ModeRegular, Size: f.Size, Digest: f.Digest}
+			files[i] = lock.TreeFile{
+				Path:   f.Path,
+				Mode:   lock.ModeRegular,
+				Size:   f.Size,
+				Digest: f.Digest,
+			}
 		}
 		sum, err := lock.HashTree(files)
 		if err != nil { // the embedded bundle was checked when it was opened

@@ -34,7 +34,9 @@ func InAccount(p *Project) (*Project, error) {
 func ofAccount(s *space.Spaces, dir string) *space.Spaces {
 	out := *s
 	out.ProjectDir = dir
-	out.Roots = slices.DeleteFunc(slices.Clone(s.Roots), func(r *space.Root) bool { return r.Space == space.Project })
+	out.Roots = slices.DeleteFunc(slices.Clone(s.Roots), func(r *space.Root) bool {
+		return r.Space == space.Project
+	})
 	return &out
 }
 
@@ -46,7 +48,12 @@ func seenIn(p *Project, dir string) *account.Seen {
 			private = append(private, d.Path)
 		}
 	}
-	s := account.See(account.Params{Dir: dir, Home: p.Env.Home(), Private: private, Sudo: p.Env.sudoUser()})
+	s := account.See(account.Params{
+		Dir:     dir,
+		Home:    p.Env.Home(),
+		Private: private,
+		Sudo:    p.Env.sudoUser(),
+	})
 	return &s
 }
 
@@ -87,7 +94,9 @@ func (p *Project) seenBoundary(b *policy.Boundary) *policy.Boundary {
 }
 
 // emptyDir is the path of the directory that tools see in place of one that is not for them.
-func (p *Project) emptyDir() string { return filepath.Join(p.Dirs.Account(), account.Empty) }
+func (p *Project) emptyDir() string {
+	return filepath.Join(p.Dirs.Account(), account.Empty)
+}
 
 // PrepareAccount makes the directories of a thread that starts outside of projects.
 func (p *Project) PrepareAccount() error {

@@ -32,15 +32,18 @@ func (p *Project) WorkingCopy() threads.WorkingCopy {
 	w := threads.WorkingCopy{Mode: threads.Here}
 	switch {
 	case p.Copied != nil && p.Copied.All:
-		w.Mode, w.Copy = threads.FullCopy, p.Copied.ID
+		w.Mode = threads.FullCopy
+		w.Copy = p.Copied.ID
 	case p.Copied != nil:
-		w.Mode, w.Copy = threads.Worktree, p.Copied.ID
+		w.Mode = threads.Worktree
+		w.Copy = p.Copied.ID
 	}
 	if p.ReadOnly {
 		w.Mode = threads.Read
 	}
 	if p.SeenDir != nil {
-		w.Dir, w.Empty = p.SeenDir.Dir, p.SeenDir.Empty
+		w.Dir = p.SeenDir.Dir
+		w.Empty = p.SeenDir.Empty
 	}
 	return w
 }
@@ -123,7 +126,13 @@ func (p *Project) copyParams(ctx context.Context, w Wish, id string) (*workcopy.
 		return nil, err
 	}
 	out := &workcopy.Params{
-		Dir: dir, ID: id, Project: realPath(p.Spaces.ProjectDir, links.Seen{}), Environ: p.Env.Environ(), Carry: w.Carry, From: p.Copied, Now: p.Env.Now(),
+		Dir:     dir,
+		ID:      id,
+		Project: realPath(p.Spaces.ProjectDir, links.Seen{}),
+		Environ: p.Env.Environ(),
+		Carry:   w.Carry,
+		From:    p.Copied,
+		Now:     p.Env.Now(),
 	}
 	if w.Workspace != threads.FullCopy {
 		return out, nil
@@ -133,7 +142,9 @@ func (p *Project) copyParams(ctx context.Context, w Wish, id string) (*workcopy.
 		return nil, err
 	}
 	out.All = &workcopy.All{
-		MaxFiles: limits.files, MaxBytes: limits.bytes, Skip: staysBehind,
+		MaxFiles: limits.files,
+		MaxBytes: limits.bytes,
+		Skip:     staysBehind,
 		Skipped: func(rel string) {
 			p.Env.Person.Warnf("the working copy has no %s: it is not a file, a directory or a link", rel)
 		},
@@ -167,7 +178,9 @@ func (p *Project) openCopy(id string) (*workcopy.Copy, error) {
 		return nil, err
 	}
 	if c.Project != realPath(p.Spaces.ProjectDir, links.Seen{}) {
-		return nil, diag.New(diag.ThreadState, "opening the working copy %s: it is one of the project %s", id, c.Project).WithReason("copy_of_other").WithDetail("project", c.Project)
+		return nil, diag.New(diag.ThreadState, "opening the working copy %s: it is one of the project %s", id, c.Project).
+			WithReason("copy_of_other").
+			WithDetail("project", c.Project)
 	}
 	return c, nil
 }
@@ -189,7 +202,9 @@ func (p *Project) InCopyOf(id string, s *threads.Started) (*Project, error) {
 // copyOf opens the working copy of a thread.
 func (p *Project) copyOf(id string, s *threads.Started) (*workcopy.Copy, error) {
 	if s.Workspace.Copy == "" {
-		return nil, diag.New(diag.ThreadState, "opening the working copy of %s: it works in the project itself", id).WithReason("no_copy").WithDetail("id", id)
+		return nil, diag.New(diag.ThreadState, "opening the working copy of %s: it works in the project itself", id).
+			WithReason("no_copy").
+			WithDetail("id", id)
 	}
 	c, err := p.openCopy(s.Workspace.Copy)
 	return c, noCopy(err, id)
@@ -220,7 +235,9 @@ func (p *Project) WhereRan(ctx context.Context, run string) (*Project, error) {
 // noCopy returns the error of a thread or run whose working copy cannot be opened.
 func noCopy(err error, id string) error {
 	if errors.Is(err, fs.ErrNotExist) {
-		return diag.New(diag.ThreadState, "opening the working copy of %s: it was dropped", id).WithReason("no_copy").WithDetail("id", id)
+		return diag.New(diag.ThreadState, "opening the working copy of %s: it was dropped", id).
+			WithReason("no_copy").
+			WithDetail("id", id)
 	}
 	return err
 }
@@ -230,7 +247,8 @@ func (p *Project) DropUnused(ctx context.Context, id string) error {
 	if p == nil || p.Copied == nil || p.Copied.ID != id {
 		return nil
 	}
-	if _, err := threads.ReadStarted(p.Spaces.ProjectDir, id); err == nil {
+	_, err := threads.ReadStarted(p.Spaces.ProjectDir, id)
+	if err == nil {
 		return nil
 	}
 	return p.Copied.Drop(context.WithoutCancel(ctx))
@@ -256,8 +274,11 @@ func (p *Project) ThreadCopy(ctx context.Context, id string, idle bool) (*workco
 		if pid < 0 {
 			continue
 		}
-		if s, err := threads.ReadStarted(p.Spaces.ProjectDir, other); err == nil && s.Workspace.Copy == c.ID {
-			return nil, diag.New(diag.ThreadState, "using the working copy of %s: the process %d runs %s in it", id, pid, other).WithReason("copy_running").WithDetail("id", other)
+		s, err := threads.ReadStarted(p.Spaces.ProjectDir, other)
+		if err == nil && s.Workspace.Copy == c.ID {
+			return nil, diag.New(diag.ThreadState, "using the working copy of %s: the process %d runs %s in it", id, pid, other).
+				WithReason("copy_running").
+				WithDetail("id", other)
 		}
 	}
 	return c, nil
@@ -282,7 +303,8 @@ func (p *Project) copyJudge(ctx context.Context) (workcopy.Judge, error) {
 	if err != nil {
 		return nil, err
 	}
-	protected, boundary := policy.ProtectedExcept(removed), p.boundary(p.Spaces.ProjectDir)
+	protected := policy.ProtectedExcept(removed)
+	boundary := p.boundary(p.Spaces.ProjectDir)
 	boundary.Removed = removed
 	if boundary.Project != "" {
 		boundary.Named = p.gitFinder().Project(boundary.Project)
@@ -342,7 +364,12 @@ func (p *Project) DiffCopy(ctx context.Context, id string, stat bool) (*CopyDiff
 
 // ApplyCopy brings what a thread changed in its working copy to where the caller works. Only
 // a person gets protected paths, by naming them.
-func (p *Project) ApplyCopy(ctx context.Context, id string, paths []string, check, person bool) (*workcopy.Applied, error) {
+func (p *Project) ApplyCopy(
+	ctx context.Context,
+	id string,
+	paths []string,
+	check, person bool,
+) (*workcopy.Applied, error) {
 	if p.ReadOnly && !check {
 		return nil, readsOnly("applying the working copy of " + id)
 	}
@@ -357,7 +384,14 @@ func (p *Project) ApplyCopy(ctx context.Context, id string, paths []string, chec
 	if paths, err = p.copyPaths(paths); err != nil {
 		return nil, err
 	}
-	return c.Apply(ctx, workcopy.Options{Environ: p.Env.Environ(), Judge: judge, Paths: paths, Check: check, Person: person, Into: p.Copied})
+	return c.Apply(ctx, workcopy.Options{
+		Environ: p.Env.Environ(),
+		Judge:   judge,
+		Paths:   paths,
+		Check:   check,
+		Person:  person,
+		Into:    p.Copied,
+	})
 }
 
 // copyPaths returns paths as a caller gives them, relative to the project.
@@ -367,7 +401,9 @@ func (p *Project) copyPaths(given []string) ([]string, error) {
 		rel := g
 		if filepath.IsAbs(g) {
 			var err error
-			if rel, err = filepath.Rel(p.Spaces.ProjectDir, g); err != nil || rel == ".." || strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
+			if rel, err = filepath.Rel(p.Spaces.ProjectDir, g); err != nil ||
+				rel == ".." ||
+				strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
 				return nil, diag.New(diag.Usage, "reading the path %q: it is not in the project", g)
 			}
 		}

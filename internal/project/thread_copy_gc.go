@@ -47,7 +47,9 @@ func (p *Project) AllCopies(ctx context.Context, logs []LoggedThread) ([]OldCopy
 		o.Removed = o.Updated.AddDate(0, 0, settings.days)
 		now := p.Env.Now()
 		o.Dropped = o.Reason == "" && !now.Before(o.Removed)
-		o.Soon = o.Reason == "" && !o.Dropped && !now.Before(o.Updated.AddDate(0, 0, settings.warn))
+		o.Soon = o.Reason == "" &&
+			!o.Dropped &&
+			!now.Before(o.Updated.AddDate(0, 0, settings.warn))
 		out = append(out, o)
 	}
 	return out, err
@@ -77,8 +79,10 @@ func (p *Project) copySettings(ctx context.Context) (*copySettings, error) {
 	r := tree.NewReader(&tree.Doc{Root: s.Root}, diag.ConfigError)
 	section := r.Map("copies")
 	out := &copySettings{
-		days: int(section.Int("older_than_days", 14, 0, 36_500)), warn: int(section.Int("warn_days", 7, 0, 36_500)),
-		files: section.Int("max_files", 200_000, 1, 10_000_000), bytes: section.Int("max_bytes", 4<<30, 1, 1<<40),
+		days:  int(section.Int("older_than_days", 14, 0, 36_500)),
+		warn:  int(section.Int("warn_days", 7, 0, 36_500)),
+		files: section.Int("max_files", 200_000, 1, 10_000_000),
+		bytes: section.Int("max_bytes", 4<<30, 1, 1<<40),
 	}
 	return out, diag.FromFindings("reading config:"+RecordsConfig, r.Findings())
 }
@@ -123,5 +127,7 @@ func (p *Project) OldCopies(ctx context.Context) ([]OldCopy, error) {
 		return nil, err
 	}
 	all, err := p.AllCopies(ctx, logs)
-	return slices.DeleteFunc(all, func(c OldCopy) bool { return !c.Soon && !c.Dropped }), err
+	return slices.DeleteFunc(all, func(c OldCopy) bool {
+		return !c.Soon && !c.Dropped
+	}), err
 }

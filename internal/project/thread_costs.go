@@ -26,7 +26,12 @@ type ThreadCost struct {
 // ThreadCosts returns the cost of a thread, by its id, the beginning of it, or the id of
 // any thread of its chain; with tree also the cost of all threads below it. The total
 // counts each call once.
-func (p *Project) ThreadCosts(ctx context.Context, s *store.Store, id string, tree bool) (*CostReport, error) {
+func (p *Project) ThreadCosts(
+	ctx context.Context,
+	s *store.Store,
+	id string,
+	tree bool,
+) (*CostReport, error) {
 	row, err := s.Find(ctx, p.Spaces.ProjectDir, id)
 	if diag.CodeOf(err) == diag.ThreadNotFound {
 		// The account of a chain is that of its first thread.
@@ -50,8 +55,12 @@ func (p *Project) ThreadCosts(ctx context.Context, s *store.Store, id string, tr
 			out.addModel(m)
 		}
 	}
-	out.Threads = inTree(out.Threads, func(t *ThreadCost) (string, string, *int) { return t.Thread, t.Parent, &t.Level })
-	slices.SortFunc(out.Models, func(a, b store.ModelCost) int { return strings.Compare(a.Model, b.Model) })
+	out.Threads = inTree(out.Threads, func(t *ThreadCost) (string, string, *int) {
+		return t.Thread, t.Parent, &t.Level
+	})
+	slices.SortFunc(out.Models, func(a, b store.ModelCost) int {
+		return strings.Compare(a.Model, b.Model)
+	})
 	return out, nil
 }
 
@@ -74,7 +83,11 @@ func (p *Project) addLinks(c *store.Cost) {
 	}
 	for i, l := range links {
 		if !slices.ContainsFunc(c.Chain, func(x store.LinkCost) bool { return x.Thread == l.ID }) {
-			c.Chain = slices.Insert(c.Chain, min(i, len(c.Chain)), store.LinkCost{Thread: l.ID})
+			c.Chain = slices.Insert(
+				c.Chain,
+				min(i, len(c.Chain)),
+				store.LinkCost{Thread: l.ID},
+			)
 		}
 	}
 }

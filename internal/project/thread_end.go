@@ -28,11 +28,13 @@ func (p *Project) EndRun(ctx context.Context, id, state string) (*graph.Summary,
 		return nil, err
 	}
 	if running {
-		if err := transcript.Base(p.Spaces.ProjectDir, id).FreeWithin(ctx, transcript.LockFile, EndWait); err != nil {
+		err := transcript.Base(p.Spaces.ProjectDir, id).FreeWithin(ctx, transcript.LockFile, EndWait)
+		if err != nil {
 			return nil, p.RevokeTokens(ctx, ChainRoot(p.Spaces.ProjectDir, id), below)
 		}
 	}
-	if err := p.RevokeTokens(ctx, ChainRoot(p.Spaces.ProjectDir, id), below); err != nil {
+	err = p.RevokeTokens(ctx, ChainRoot(p.Spaces.ProjectDir, id), below)
+	if err != nil {
 		return nil, err
 	}
 	s, err := p.markRuns(ctx, id, state, running)
@@ -83,10 +85,15 @@ func (p *Project) EndChildren(ctx context.Context, children []store.Row, state s
 	}
 	for _, c := range children {
 		if c.State == store.Created { // it has no log
-			all = errors.Join(all, p.RevokeTokens(ctx, c.Thread, true), p.endAccounts(ctx, []string{c.Thread}, state))
+			all = errors.Join(
+				all,
+				p.RevokeTokens(ctx, c.Thread, true),
+				p.endAccounts(ctx, []string{c.Thread}, state),
+			)
 			continue
 		}
-		if _, err := p.EndRun(ctx, c.Thread, state); err != nil && diag.CodeOf(err) != diag.ThreadState {
+		_, err := p.EndRun(ctx, c.Thread, state)
+		if err != nil && diag.CodeOf(err) != diag.ThreadState {
 			all = errors.Join(all, err)
 		}
 	}
@@ -100,5 +107,7 @@ func (p *Project) children(ctx context.Context, id string) (out []store.Row, err
 		out, err = s.Children(ctx, id)
 		return err
 	})
-	return slices.DeleteFunc(out, func(r store.Row) bool { return r.Project != p.Spaces.ProjectDir || !r.Open() }), err
+	return slices.DeleteFunc(out, func(r store.Row) bool {
+		return r.Project != p.Spaces.ProjectDir || !r.Open()
+	}), err
 }

@@ -36,12 +36,21 @@ func (p *Project) OpenLedger(ctx context.Context) (*store.Store, policy.Allowanc
 	if p.Dirs.State == "" {
 		return nil, a, diag.New(diag.FileSystemError, "opening the ledger: the environment names no state directory that is the user's own").WithReason("no_state_directory")
 	}
-	s, err := store.Open(ctx, store.Dir(p.Dirs.State), store.Params{Now: p.Env.Now, Process: OwnProcess()})
+	s, err := store.Open(
+		ctx,
+		store.Dir(p.Dirs.State),
+		store.Params{Now: p.Env.Now, Process: OwnProcess()},
+	)
 	return s, a, err
 }
 
 // OpenAccount registers a thread in the ledger, in s if it is open.
-func (p *Project) OpenAccount(ctx context.Context, s *store.Store, th store.Thread, b store.Budget) (*ThreadAccount, error) {
+func (p *Project) OpenAccount(
+	ctx context.Context,
+	s *store.Store,
+	th store.Thread,
+	b store.Budget,
+) (*ThreadAccount, error) {
 	a, _, err := p.Allowance(ctx)
 	if err == nil && s == nil {
 		s, a, err = p.OpenLedger(ctx)
@@ -52,7 +61,8 @@ func (p *Project) OpenAccount(ctx context.Context, s *store.Store, th store.Thre
 		}
 		return nil, err
 	}
-	th.Project, th.Kind = p.Spaces.ProjectDir, "thread"
+	th.Project = p.Spaces.ProjectDir
+	th.Kind = "thread"
 	b.Periods = a.Spend
 	owner, err := s.Register(ctx, th, b)
 	if err != nil {
@@ -104,7 +114,9 @@ func (a *ThreadAccount) Settle(ctx context.Context, id string, actual policy.USD
 
 // Recover implements threads.Ledger.
 func (a *ThreadAccount) Recover(ctx context.Context, sent func(id string) bool) error {
-	_, err := a.Owner.Recover(ctx, func(id string) store.Outcome { return store.Outcome{Sent: sent(id)} })
+	_, err := a.Owner.Recover(ctx, func(id string) store.Outcome {
+		return store.Outcome{Sent: sent(id)}
+	})
 	return err
 }
 

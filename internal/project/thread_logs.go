@@ -28,7 +28,10 @@ func (p *Project) Logs(ctx context.Context, known map[string]*ListedThread) ([]L
 		logs[i].compare(known)
 	}
 	slices.SortFunc(logs, func(a, b LoggedThread) int {
-		return cmp.Or(cmp.Compare(a.started, b.started), cmp.Compare(a.ID[len(a.ID)-26:]+a.ID, b.ID[len(b.ID)-26:]+b.ID))
+		return cmp.Or(cmp.Compare(a.started, b.started), cmp.Compare(
+			a.ID[len(a.ID)-26:]+a.ID,
+			b.ID[len(b.ID)-26:]+b.ID,
+		))
 	})
 	return logs, nil
 }
@@ -70,7 +73,8 @@ func (p *Project) loggedThread(ctx context.Context, id string, exists map[string
 		return l
 	}
 	l.Near = append(l.Near, s.Parent)
-	l.started, l.Copy = s.Started, s.Copy
+	l.started = s.Started
+	l.Copy = s.Copy
 	l.Updated, _ = time.Parse(time.RFC3339, s.Updated)
 	switch {
 	case graph.Owner(ctx, dir, id) >= 0:
@@ -78,7 +82,8 @@ func (p *Project) loggedThread(ctx context.Context, id string, exists map[string
 	case s.State == graph.StateSuspended:
 		l.Reason = id + " is suspended"
 	case s.State != graph.StateCompleted && s.State != graph.StateContinued:
-		l.Reason, l.failed = id+" can be resumed", true
+		l.Reason = id + " can be resumed"
+		l.failed = true
 	}
 	started, err := threads.ReadStarted(dir, id)
 	if diag.CodeOf(err) == diag.ThreadNotFound {
@@ -86,18 +91,27 @@ func (p *Project) loggedThread(ctx context.Context, id string, exists map[string
 	}
 	t, terr := threads.Summarize(dir, id)
 	if err != nil || terr != nil {
-		l.Reason, l.failed = id+" has no log that can be read", false
+		l.Reason = id + " has no log that can be read"
+		l.failed = false
 		return l
 	}
 	l.Copy = started.Workspace.Copy
-	l.Near = append(l.Near, started.Parent, started.Replay, t.Continues, t.Follows, t.ContinuedBy)
+	l.Near = append(
+		l.Near,
+		started.Parent,
+		started.Replay,
+		t.Continues,
+		t.Follows,
+		t.ContinuedBy,
+	)
 	if started.Spawned != nil {
 		l.Near = append(l.Near, started.Spawned.By, started.Spawned.Root)
 	}
 	if started.Carried != nil {
 		l.Near = append(l.Near, started.Carried.Root)
 	}
-	if next := t.ContinuedBy; next != "" && !exists[next] && l.Reason == "" {
+	next := t.ContinuedBy
+	if next != "" && !exists[next] && l.Reason == "" {
 		l.Reason = id + " can be resumed" // the next thread of its chain has no log yet
 	}
 	return l

@@ -59,7 +59,8 @@ func (p *Project) markRun(ctx context.Context, id, state string, params graph.Pa
 	if err != nil {
 		return err
 	}
-	if err := threads.Mark(ctx, id, state, p.restParams(s, params)); err != nil {
+	err = threads.Mark(ctx, id, state, p.restParams(s, params))
+	if err != nil {
 		return err
 	}
 	if err := noteWaiting(ctx, p, id); err != nil {
@@ -86,10 +87,26 @@ func (p *Project) endParams(ctx context.Context) (graph.Params, error) {
 // restParams are what the end of a thread needs that no process runs.
 func (p *Project) restParams(s *threads.Started, params graph.Params) threads.Params {
 	return threads.Params{
-		Project: p.Spaces.ProjectDir, Signer: params.Signer, Keys: p.Keys.RuntimePublic, Heads: params.Heads, Now: p.Env.Now, Redact: p.Redactor(nil).Bytes,
+		Project: p.Spaces.ProjectDir,
+		Signer:  params.Signer,
+		Keys:    p.Keys.RuntimePublic,
+		Heads:   params.Heads,
+		Now:     p.Env.Now,
+		Redact:  p.Redactor(nil).Bytes,
 		Account: func(ctx context.Context, id string, limit policy.USD) (threads.Ledger, error) {
 			// A process that was stopped may not have recorded a new maximum in the log.
-			return p.OpenAccount(ctx, nil, store.Thread{ID: ChainRoot(p.Spaces.ProjectDir, id), Ref: s.Directive.Ref, Digest: s.Directive.Digest.String(), Model: s.Model, Name: handle.Name(s.Inputs)}, store.Budget{Max: limit, Keep: true})
+			return p.OpenAccount(
+				ctx,
+				nil,
+				store.Thread{
+					ID:     ChainRoot(p.Spaces.ProjectDir, id),
+					Ref:    s.Directive.Ref,
+					Digest: s.Directive.Digest.String(),
+					Model:  s.Model,
+					Name:   handle.Name(s.Inputs),
+				},
+				store.Budget{Max: limit, Keep: true},
+			)
 		},
 	}
 }

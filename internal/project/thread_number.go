@@ -17,14 +17,24 @@ import (
 
 // numberRun returns the number of a new run. A run that the registry cannot record works
 // without one: it needs no account as long as it starts no thread.
-func (p *Project) numberRun(ctx context.Context, id string, inputs map[string]any) (n int64, err error) {
+func (p *Project) numberRun(
+	ctx context.Context,
+	id string,
+	inputs map[string]any,
+) (n int64, err error) {
 	if p.Dirs.State == "" {
 		return 0, nil
 	}
 	defer p.numbers.Hold()()
 	err = p.numbers.Do(ctx, func(s *store.Store) (err error) {
-		name, nothing := handle.Name(inputs), ""
-		n, err = s.NewNumber(ctx, store.Handle{ID: id, Project: p.Spaces.ProjectDir, Name: &name, Waiting: &nothing})
+		name := handle.Name(inputs)
+		nothing := ""
+		n, err = s.NewNumber(ctx, store.Handle{
+			ID:      id,
+			Project: p.Spaces.ProjectDir,
+			Name:    &name,
+			Waiting: &nothing,
+		})
 		return err
 	})
 	if diag.CodeOf(err) == diag.Cancelled {
@@ -65,7 +75,8 @@ func NamedThreads(ctx context.Context, p *Project) ([]NamedThread, error) {
 	if err != nil {
 		return nil, err
 	}
-	handles, rows := map[string]store.Handle{}, map[string]store.Row{}
+	handles := map[string]store.Handle{}
+	rows := map[string]store.Row{}
 	err = p.WithStore(ctx, func(s *store.Store) error {
 		all, err := s.Handles(ctx, p.Spaces.ProjectDir)
 		for _, h := range all {
@@ -82,13 +93,23 @@ func NamedThreads(ctx context.Context, p *Project) ([]NamedThread, error) {
 	})
 	out := make([]NamedThread, 0, len(ids))
 	for _, id := range ids {
-		t := NamedThread{ID: id, Number: handles[id].Number, About: id[:strings.LastIndexByte(id, '-')], Started: graph.TimeOf(id)}
+		t := NamedThread{
+			ID:      id,
+			Number:  handles[id].Number,
+			About:   id[:strings.LastIndexByte(id, '-')],
+			Started: graph.TimeOf(id),
+		}
 		if r, ok := rows[id]; ok {
 			_, t.About, _ = strings.Cut(r.Ref, ":")
 		}
 		out = append(out, t)
 	}
-	slices.SortFunc(out, func(a, b NamedThread) int { return cmp.Or(b.Started.Compare(a.Started), cmp.Compare(b.ID, a.ID)) })
+	slices.SortFunc(out, func(a, b NamedThread) int {
+		return cmp.Or(
+			b.Started.Compare(a.Started),
+			cmp.Compare(b.ID, a.ID),
+		)
+	})
 	return out, err
 }
 
@@ -103,7 +124,8 @@ func (p *Project) describe(ctx context.Context, s *store.Store, costs []store.Co
 			continue
 		}
 		h := p.handleOf(ctx, c)
-		c.Name, c.Waiting = *h.Name, *h.Waiting
+		c.Name = *h.Name
+		c.Waiting = *h.Waiting
 		list = append(list, h)
 		at[h.ID] = c
 	}
@@ -126,14 +148,22 @@ func (p *Project) describe(ctx context.Context, s *store.Store, costs []store.Co
 // handleOf reads the name of a thread and its question in the logs. A log that cannot be read
 // is the error of the commands that read it.
 func (p *Project) handleOf(ctx context.Context, c *store.Cost) store.Handle {
-	name, wait := "", ""
-	if s, err := threads.ReadStarted(c.Project, c.Thread); err == nil {
+	name := ""
+	wait := ""
+	s, err := threads.ReadStarted(c.Project, c.Thread)
+	if err == nil {
 		name = handle.Name(s.Inputs)
 	} else if inputs, err := graph.Inputs(c.Project, c.Thread); err == nil {
 		name = handle.Name(inputs)
 	}
-	if w, err := waiting.Of(ctx, c.Project, endOfChain(c.Project, c.Thread)); err == nil {
+	w, err := waiting.Of(ctx, c.Project, endOfChain(c.Project, c.Thread))
+	if err == nil {
 		wait = w.Encode()
 	}
-	return store.Handle{ID: c.Thread, Project: c.Project, Name: &name, Waiting: &wait}
+	return store.Handle{
+		ID:      c.Thread,
+		Project: c.Project,
+		Name:    &name,
+		Waiting: &wait,
+	}
 }

@@ -12,7 +12,14 @@ func hereOutside(ctx context.Context, p *Project, w Wish) (*Project, error) {
 	s := p.SeenDir
 	switch {
 	case s.Empty:
-		return nil, diag.New(diag.PolicyDenied, "starting %s: tools do not write in %s: %s", w.Ref, p.Env.Base, s.Why).WithReason("here_refused")
+		return nil, diag.New(
+			diag.PolicyDenied,
+			"starting %s: tools do not write in %s: %s",
+			w.Ref,
+			p.Env.Base,
+			s.Why,
+		).
+			WithReason("here_refused")
 	case w.Plan:
 		return reading(p, false), nil
 	case w.Permit == nil:

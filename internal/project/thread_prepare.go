@@ -65,7 +65,12 @@ type PreparedThread struct {
 // PrepareThread verifies a directive with what it extends, checks its inputs, and
 // selects limits, permissions and model. It starts nothing.
 func (p *Project) PrepareThread(ctx context.Context, o *ThreadRequest) (*PreparedThread, error) {
-	prepared, err := p.Verbs.Directive(ctx, primary.Call{Ref: o.Ref, Held: o.Held, Args: o.Args, Params: o.Params})
+	prepared, err := p.Verbs.Directive(ctx, primary.Call{
+		Ref:    o.Ref,
+		Held:   o.Held,
+		Args:   o.Args,
+		Params: o.Params,
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -77,7 +82,8 @@ func (p *Project) PrepareThread(ctx context.Context, o *ThreadRequest) (*Prepare
 	if err != nil {
 		return nil, err
 	}
-	out.MaxOutput, out.MinOutput = cmp.Or(out.Directive.Model.MaxOutputTokens, def.MaxOutput), def.MinOutput
+	out.MaxOutput = cmp.Or(out.Directive.Model.MaxOutputTokens, def.MaxOutput)
+	out.MinOutput = def.MinOutput
 	if out.Limits, err = p.threadLimits(ctx, def.Limits, out.Directive.Limits, o.Limits); err != nil {
 		return nil, err
 	}
@@ -166,7 +172,12 @@ func also(g policy.Grant, caps policy.Set) policy.Grant {
 
 // threadLimits returns what a thread may use: what the person or the directive asks
 // for, else the default, which is l, and at most the allowance.
-func (p *Project) threadLimits(ctx context.Context, l threads.Limits, d directive.Limits, flags []string) (threads.Limits, error) {
+func (p *Project) threadLimits(
+	ctx context.Context,
+	l threads.Limits,
+	d directive.Limits,
+	flags []string,
+) (threads.Limits, error) {
 	if d.Spend != nil {
 		l.Spend = *d.Spend
 	}
@@ -197,7 +208,13 @@ func (p *Project) WithinAllowance(ctx context.Context, l threads.Limits) (thread
 
 // SetLimits reads limits as a person gives them: turns=8 or spend=0.20.
 func SetLimits(l *threads.Limits, flags []string) error {
-	whole := map[string]*int64{"turns": &l.Turns, "tokens": &l.Tokens, "spawns": &l.Spawns, "depth": &l.Depth, "duration_seconds": &l.DurationSeconds}
+	whole := map[string]*int64{
+		"turns":            &l.Turns,
+		"tokens":           &l.Tokens,
+		"spawns":           &l.Spawns,
+		"depth":            &l.Depth,
+		"duration_seconds": &l.DurationSeconds,
+	}
 	names := []string{"turns", "tokens", "spend", "spawns", "depth", "duration_seconds"}
 	for _, f := range flags {
 		name, value, ok := strings.Cut(f, "=")
@@ -239,20 +256,27 @@ func (out *PreparedThread) HoldBelow(caller policy.Held, child bool) {
 	last := len(out.Held) - 1 // the directive's
 	if child && !out.Directive.Permissions.Declared {
 		own := caller[len(caller)-1]
-		out.Held, out.inherited = caller, own.Caps
+		out.Held = caller
+		out.inherited = own.Caps
 		out.HookHeld[last], out.LoopHeld[last] = also(own, out.stepCaps()), also(own, out.loopCaps())
 	}
 	var hooks, loop policy.Held
 	for _, g := range caller {
-		hooks, loop = hooks.With(also(g, out.stepCaps())), loop.With(also(g, out.loopCaps()))
+		hooks = hooks.
+			With(also(g, out.stepCaps()))
+		loop = loop.
+			With(also(g, out.loopCaps()))
 	}
-	out.HookHeld, out.LoopHeld = hooks.With(out.HookHeld[last]), loop.With(out.LoopHeld[last])
+	out.HookHeld, out.LoopHeld = hooks.
+		With(out.HookHeld[last]), loop.With(out.LoopHeld[last])
 }
 
 // LoopID is the graph item that has the order of a turn.
 const LoopID = "rye/agent/threads/runner"
 
-func LoopRef() item.Ref { return item.Ref{Kind: item.Tool, ID: LoopID} }
+func LoopRef() item.Ref {
+	return item.Ref{Kind: item.Tool, ID: LoopID}
+}
 
 // IdentityOf returns an item as logs of threads record it.
 func IdentityOf(it *resolve.Item) threads.Identity {

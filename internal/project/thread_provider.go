@@ -17,7 +17,11 @@ import (
 
 // services returns the models of a thread: the one that the caller or the directive
 // asks for, then its fallbacks.
-func (p *Project) services(ctx context.Context, m directive.Model, o *ThreadRequest) ([]*threads.Service, error) {
+func (p *Project) services(
+	ctx context.Context,
+	m directive.Model,
+	o *ThreadRequest,
+) ([]*threads.Service, error) {
 	s, err := p.Resolver.Config(ctx, steps.AgentConfig)
 	if err != nil {
 		return nil, err
@@ -27,7 +31,8 @@ func (p *Project) services(ctx context.Context, m directive.Model, o *ThreadRequ
 		if o.Model != m.ID {
 			m.Provider = "" // it was chosen for the directive's model
 		}
-		m.ID, m.Tier = o.Model, ""
+		m.ID = o.Model
+		m.Tier = ""
 	}
 	if o.Provider != "" {
 		m.Provider = o.Provider
@@ -51,7 +56,11 @@ func (p *Project) services(ctx context.Context, m directive.Model, o *ThreadRequ
 	}
 	for _, f := range m.Fallback {
 		other, err := p.service(ctx, f.Provider, names, f.Model, f.Tier)
-		if err == nil && !slices.ContainsFunc(out, func(s *threads.Service) bool { return s.Provider == other.Provider && s.Model == other.Model }) {
+		if err == nil &&
+			!slices.ContainsFunc(out, func(s *threads.Service) bool {
+				return s.Provider == other.Provider &&
+					s.Model == other.Model
+			}) {
 			out = append(out, other)
 		}
 	}
@@ -60,7 +69,11 @@ func (p *Project) services(ctx context.Context, m directive.Model, o *ThreadRequ
 
 // withModel adds the providers that have a model to those of the configuration: a person
 // who names a model chooses its provider, also one that is not in the order.
-func (p *Project) withModel(ctx context.Context, names []string, model string) ([]string, error) {
+func (p *Project) withModel(
+	ctx context.Context,
+	names []string,
+	model string,
+) ([]string, error) {
 	all, err := p.Providers(ctx)
 	if err != nil {
 		return nil, err
@@ -77,7 +90,12 @@ func (p *Project) withModel(ctx context.Context, names []string, model string) (
 
 // service returns a model of a provider: of the one that is named, else of the first one
 // that has it and can be used.
-func (p *Project) service(ctx context.Context, named string, names []string, model, tier string) (*threads.Service, error) {
+func (p *Project) service(
+	ctx context.Context,
+	named string,
+	names []string,
+	model, tier string,
+) (*threads.Service, error) {
 	if named != "" {
 		f, err := p.namedProvider(ctx, named)
 		if err != nil {
@@ -103,7 +121,8 @@ func (p *Project) service(ctx context.Context, named string, names []string, mod
 		}
 		if f.why != nil {
 			first = cmpErr(first, f.why)
-			if missing, _ := diag.Typed(f.why).Details["missing"].([]string); len(missing) > 0 {
+			missing, _ := diag.Typed(f.why).Details["missing"].([]string)
+			if len(missing) > 0 {
 				whys = append(whys, f.item.Ref.ID+" needs "+strings.Join(missing, ", "))
 			} else {
 				whys = append(whys, diag.Typed(f.why).Error())
@@ -122,7 +141,8 @@ func (p *Project) service(ctx context.Context, named string, names []string, mod
 	if diag.CodeOf(first) != diag.AuthRequired {
 		return nil, first
 	}
-	return nil, diag.New(diag.AuthRequired, "finding %s: no provider can be used: %s", what, strings.Join(whys, "; ")).WithReason("no_provider")
+	return nil, diag.New(diag.AuthRequired, "finding %s: no provider can be used: %s", what, strings.Join(whys, "; ")).
+		WithReason("no_provider")
 }
 
 func cmpErr(a, b error) error {
@@ -140,7 +160,11 @@ func (f *foundProvider) offers(model, tier string) bool {
 }
 
 // serviceOf returns one model of a provider.
-func (p *Project) serviceOf(ctx context.Context, f *foundProvider, model, tier string) (*threads.Service, error) {
+func (p *Project) serviceOf(
+	ctx context.Context,
+	f *foundProvider,
+	model, tier string,
+) (*threads.Service, error) {
 	c := f.Config
 	if model == "" {
 		if model = c.Tiers[tier]; model == "" {
@@ -162,17 +186,30 @@ func (p *Project) serviceOf(ctx context.Context, f *foundProvider, model, tier s
 		return nil, diag.New(diag.ConfigError, "using the model %s of %s: it has no prices, so its spend cannot be limited; add prices: {input: \"0\", output: \"0\"} if it costs nothing", model, f.item.Ref)
 	}
 	return &threads.Service{
-		Provider: f.item.Ref, Digest: f.item.Digest, Model: model, Tier: tier, Window: m.Window, MaxOutput: m.MaxOutput,
+		Provider:  f.item.Ref,
+		Digest:    f.item.Digest,
+		Model:     model,
+		Tier:      tier,
+		Window:    m.Window,
+		MaxOutput: m.MaxOutput,
 		WorstCase: func(req *message.Request, previous *threads.Previous) (threads.Estimate, error) {
 			var prev *provider.Previous
 			if previous != nil {
 				prev = &provider.Previous{Usage: previous.Usage, Bytes: previous.Bytes, Media: previous.Media}
 			}
 			r, err := c.WorstCase(*req, prev)
-			return threads.Estimate{Input: r.Input, Output: r.Output, Bytes: r.Bytes, Media: r.Media, Cost: policy.USD(r.Amount)}, err
+			return threads.Estimate{
+				Input:  r.Input,
+				Output: r.Output,
+				Bytes:  r.Bytes,
+				Media:  r.Media,
+				Cost:   policy.USD(r.Amount),
+			}, err
 		},
-		Inputs:      c.Inputs(m),
-		CheckMedia:  func(b *message.Block) error { return c.CheckMedia(m, b) },
+		Inputs: c.Inputs(m),
+		CheckMedia: func(b *message.Block) error {
+			return c.CheckMedia(m, b)
+		},
 		MediaTokens: m.MediaTokens,
 		Cost: func(model string, u message.Usage) (policy.USD, bool) {
 			n, assumed := c.Cost(model, u)

@@ -53,19 +53,26 @@ func Waiting(ctx context.Context, p *Project, all bool) ([]ListedThread, error) 
 	if err != nil {
 		return nil, err
 	}
-	list = slices.DeleteFunc(list, func(t ListedThread) bool { return t.Waiting == nil })
+	list = slices.DeleteFunc(list, func(t ListedThread) bool {
+		return t.Waiting == nil
+	})
 	runs, err := waiting.Runs(ctx, p.Spaces.ProjectDir)
 	if err != nil {
 		return nil, err
 	}
 	for _, r := range runs {
-		isListed := slices.ContainsFunc(list, func(t ListedThread) bool { return t.ID == r.ID })
+		isListed := slices.ContainsFunc(list, func(t ListedThread) bool {
+			return t.ID == r.ID
+		})
 		if !isListed {
 			list = append(list, listedRun(p.Spaces.ProjectDir, r))
 		}
 	}
 	slices.SortFunc(list, func(a, b ListedThread) int {
-		return cmp.Or(a.Waiting.Since.Compare(b.Waiting.Since), cmp.Compare(a.ID, b.ID))
+		return cmp.Or(
+			a.Waiting.Since.Compare(b.Waiting.Since),
+			cmp.Compare(a.ID, b.ID),
+		)
 	})
 	return list, nil
 }
@@ -112,9 +119,13 @@ func (p *Project) ThreadTree(ctx context.Context, id string) ([]ListedThread, er
 		return nil, err
 	}
 	if len(list) == 0 {
-		return nil, diag.New(diag.ThreadNotFound, "reading the registry of threads: it has no thread %q", id).WithReason("no_thread").WithDetail("id", id)
+		return nil, diag.New(diag.ThreadNotFound, "reading the registry of threads: it has no thread %q", id).
+			WithReason("no_thread").
+			WithDetail("id", id)
 	}
-	return inTree(list, func(t *ListedThread) (string, string, *int) { return t.ID, t.Parent, &t.Level }), nil
+	return inTree(list, func(t *ListedThread) (string, string, *int) {
+		return t.ID, t.Parent, &t.Level
+	}), nil
 }
 
 // inTree orders a list whose first entry is the root by depth, and sets the levels.
@@ -144,7 +155,11 @@ func (p *Project) Listed(ctx context.Context, read func(*store.Store) ([]store.C
 	if p.Dirs.State == "" {
 		return out, nil
 	}
-	s, err := store.Open(ctx, store.Dir(p.Dirs.State), store.Params{Now: p.Env.Now, Existing: true})
+	s, err := store.Open(
+		ctx,
+		store.Dir(p.Dirs.State),
+		store.Params{Now: p.Env.Now, Existing: true},
+	)
 	if store.Missing(err) {
 		return out, nil
 	}
@@ -164,17 +179,34 @@ func (p *Project) Listed(ctx context.Context, read func(*store.Store) ([]store.C
 	}
 	for _, c := range costs {
 		t := ListedThread{
-			Number: c.Number, Name: c.Name,
-			ID: c.Thread, Kind: c.Kind, Item: c.Ref, Project: c.Project, State: c.State, Reason: c.Reason, Parent: c.Parent, Root: c.Root,
-			Model: c.Model, Turns: c.Calls, Spend: c.Actual, Reserved: c.Reserved, Max: c.Max, Started: c.Created,
+			Number:   c.Number,
+			Name:     c.Name,
+			ID:       c.Thread,
+			Kind:     c.Kind,
+			Item:     c.Ref,
+			Project:  c.Project,
+			State:    c.State,
+			Reason:   c.Reason,
+			Parent:   c.Parent,
+			Root:     c.Root,
+			Model:    c.Model,
+			Turns:    c.Calls,
+			Spend:    c.Actual,
+			Reserved: c.Reserved,
+			Max:      c.Max,
+			Started:  c.Created,
 		}
 		if t.State == threads.Running {
 			// The process of a thread has the lock of its log for its whole life.
 			if t.PID = graph.Owner(ctx, t.Project, endOfChain(t.Project, t.ID)); t.PID < 0 {
-				t.State, t.Reason, t.PID = threads.Failed, threads.Orphaned, 0
+				t.State = threads.Failed
+				t.Reason = threads.Orphaned
+				t.PID = 0
 			}
 		}
-		if t.State == threads.Running || t.State == threads.Suspended || t.Reason == threads.Orphaned {
+		if t.State == threads.Running ||
+			t.State == threads.Suspended ||
+			t.Reason == threads.Orphaned {
 			t.Waiting = waiting.Decode(c.Waiting)
 		}
 		if isRemoved(&t) {
@@ -190,7 +222,8 @@ func (p *Project) Listed(ctx context.Context, read func(*store.Store) ([]store.C
 // registered a thread whose log it is about to open.
 func IsOrphan(ctx context.Context, l *store.Lease) bool {
 	alive, known := proc.Identity{PID: l.Owner.PID, Start: l.Owner.Start, Boot: l.Owner.Boot}.Alive()
-	return !(known && alive) && graph.Owner(ctx, l.Project, endOfChain(l.Project, l.Thread)) < 0
+	return !(known && alive) &&
+		graph.Owner(ctx, l.Project, endOfChain(l.Project, l.Thread)) < 0
 }
 
 // settleOrphans records the end of threads whose process was stopped, settles what they
@@ -211,7 +244,8 @@ func (p *Project) settleOrphans(ctx context.Context, s *store.Store) error {
 		if l.Project != p.Spaces.ProjectDir || !IsOrphan(ctx, l) { // others are settled in their project
 			continue
 		}
-		if err := p.settleStopped(ctx, s, l, kinds[l.Parent] == "run"); err != nil {
+		err := p.settleStopped(ctx, s, l, kinds[l.Parent] == "run")
+		if err != nil {
 			return err
 		}
 	}
@@ -219,11 +253,19 @@ func (p *Project) settleOrphans(ctx context.Context, s *store.Store) error {
 }
 
 // settleStopped settles one thread, or run, whose process is gone.
-func (p *Project) settleStopped(ctx context.Context, s *store.Store, l *store.Lease, ofRun bool) error {
+func (p *Project) settleStopped(
+	ctx context.Context,
+	s *store.Store,
+	l *store.Lease,
+	ofRun bool,
+) error {
 	if l.Kind != "thread" || ofRun && l.State != store.Created {
 		sent := threads.Sent(p.Spaces.ProjectDir, endOfChain(p.Spaces.ProjectDir, l.Thread))
-		_, err := s.Orphan(ctx, l, threads.Orphaned, func(id string) store.Outcome { return store.Outcome{Sent: sent(id)} })
-		if w, werr := waiting.Of(ctx, l.Project, endOfChain(l.Project, l.Thread)); werr == nil && w.Encode() != l.Waiting {
+		_, err := s.Orphan(ctx, l, threads.Orphaned, func(id string) store.Outcome {
+			return store.Outcome{Sent: sent(id)}
+		})
+		w, werr := waiting.Of(ctx, l.Project, endOfChain(l.Project, l.Thread))
+		if werr == nil && w.Encode() != l.Waiting {
 			err = errors.Join(err, noteWaiting(ctx, p, l.Thread)) // it was stopped between the line and the registry
 		}
 		return err
@@ -290,7 +332,14 @@ func (p *Project) FindThread(ctx context.Context, text string) (string, error) {
 	if len(ids) > maxMatches {
 		more = ", …"
 	}
-	return "", diag.New(diag.AmbiguousItem, "finding the thread %s: %d match: %s%s", text, len(ids), strings.Join(list, ", "), more).
+	return "", diag.New(
+		diag.AmbiguousItem,
+		"finding the thread %s: %d match: %s%s",
+		text,
+		len(ids),
+		strings.Join(list, ", "),
+		more,
+	).
 		WithReason("runs").WithDetail("matches", ids)
 }
 
@@ -305,7 +354,8 @@ func (p *Project) settleOrphan(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	if err := p.markRun(ctx, p.EndOfChain(id), threads.Failed, params); err != nil {
+	err = p.markRun(ctx, p.EndOfChain(id), threads.Failed, params)
+	if err != nil {
 		return err
 	}
 	return p.orphaned(ctx, id)

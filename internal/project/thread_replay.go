@@ -21,15 +21,20 @@ func (p *Project) recordedModel(ctx context.Context, out *PreparedThread, s *thr
 	service := &threads.Service{Provider: ref, Digest: s.ProviderDigest, Model: s.Model}
 	if f, err := p.Provider(ctx, s.Provider); err == nil {
 		if m, err := f.Config.Model(s.Model); err == nil {
-			service.Window, service.MaxOutput = m.Window, m.MaxOutput
+			service.Window = m.Window
+			service.MaxOutput = m.MaxOutput
 		}
 		// A tool can print a key that is here, so it is removed from what is written.
 		if out.Keys, err = p.Env.keys(f.Config.Keys); err != nil {
 			return err
 		}
 	}
-	service.WorstCase = func(*message.Request, *threads.Previous) (threads.Estimate, error) { return threads.Estimate{}, nil }
-	service.Cost = func(string, message.Usage) (policy.USD, bool) { return 0, false }
+	service.WorstCase = func(*message.Request, *threads.Previous) (threads.Estimate, error) {
+		return threads.Estimate{}, nil
+	}
+	service.Cost = func(string, message.Usage) (policy.USD, bool) {
+		return 0, false
+	}
 	out.Services = []*threads.Service{service}
 	return nil
 }

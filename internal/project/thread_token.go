@@ -14,7 +14,11 @@ import (
 
 // Mint makes a token for a thread. It completes a grant that states the thread, its tree, its
 // directive, its permissions and its time. open is the ledger if the caller has it, or nil.
-func (p *Project) Mint(ctx context.Context, g token.Grant, open *store.Store) (token.Token, error) {
+func (p *Project) Mint(
+	ctx context.Context,
+	g token.Grant,
+	open *store.Store,
+) (token.Token, error) {
 	signer, err := p.Keys.RuntimeKey(ctx)
 	if err != nil {
 		return token.Token{}, err
@@ -34,17 +38,32 @@ func (p *Project) Mint(ctx context.Context, g token.Grant, open *store.Store) (t
 		}
 		defer open.Close()
 	}
-	return t, open.AddToken(ctx, claims.ID, g.Thread, g.Parent, g.Now.Add(token.Longest))
+	return t, open.AddToken(
+		ctx,
+		claims.ID,
+		g.Thread,
+		g.Parent,
+		g.Now.Add(token.Longest),
+	)
 }
 
 // TakeToken checks the token that the process of a thread got, and uses it up. It returns the
 // ledger, which the process opens once: the caller closes it.
-func (p *Project) TakeToken(ctx context.Context, thread string, t token.Token) (*token.Claims, *store.Store, error) {
+func (p *Project) TakeToken(
+	ctx context.Context,
+	thread string,
+	t token.Token,
+) (*token.Claims, *store.Store, error) {
 	dir, err := p.realDir()
 	if err != nil {
 		return nil, nil, err
 	}
-	claims, err := token.Check(t, token.Want{Thread: thread, Project: dir, Now: p.Env.Now(), Keys: p.Keys.RuntimePublic})
+	claims, err := token.Check(t, token.Want{
+		Thread:  thread,
+		Project: dir,
+		Now:     p.Env.Now(),
+		Keys:    p.Keys.RuntimePublic,
+	})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -68,5 +87,8 @@ func (p *Project) realDir() (string, error) {
 
 // RevokeTokens revokes the tokens of a thread, and with below those of all below it.
 func (p *Project) RevokeTokens(ctx context.Context, thread string, below bool) error {
-	return p.WithStore(ctx, func(s *store.Store) error { return s.Revoke(ctx, thread, below) })
+	return p.
+		WithStore(ctx, func(s *store.Store) error {
+			return s.Revoke(ctx, thread, below)
+		})
 }

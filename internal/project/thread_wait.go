@@ -34,7 +34,12 @@ type waiter struct {
 // that is continued, it waits for the last of its chain. The system
 // wakes the waiter when the result of one is written, or its process ends. After the limit
 // the error is TIMEOUT.
-func (p *Project) WaitThreads(ctx context.Context, ids []string, limit time.Duration, anyOf bool) ([]*graph.Summary, error) {
+func (p *Project) WaitThreads(
+	ctx context.Context,
+	ids []string,
+	limit time.Duration,
+	anyOf bool,
+) ([]*graph.Summary, error) {
 	within, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	ids = slices.Clone(ids)
@@ -57,11 +62,20 @@ func (p *Project) WaitThreads(ctx context.Context, ids []string, limit time.Dura
 	}
 }
 
-func (p *Project) waitThreads(ctx, within context.Context, ids []string, limit time.Duration, anyOf bool) ([]*graph.Summary, error) {
+func (p *Project) waitThreads(
+	ctx, within context.Context,
+	ids []string,
+	limit time.Duration,
+	anyOf bool,
+) ([]*graph.Summary, error) {
 	w := &waiter{p: p, watch: procwatch.New()}
 	defer w.watch.Close()
 	for _, id := range ids { // before the first look, so that nothing is missed
-		if err := w.watch.Dir(transcript.Base(p.Spaces.ProjectDir, id).Path("."), threads.ResultFile); err != nil {
+		err := w.watch.Dir(
+			transcript.Base(p.Spaces.ProjectDir, id).Path("."),
+			threads.ResultFile,
+		)
+		if err != nil {
 			w.looks = true
 		}
 	}
@@ -75,10 +89,13 @@ func (p *Project) waitThreads(ctx, within context.Context, ids []string, limit t
 			w.closed(within, out)
 			return out, p.settleWaited(ctx, out)
 		}
-		if err := w.next(within, pause); err != nil && ctx.Err() != nil {
+		err = w.next(within, pause)
+		if err != nil && ctx.Err() != nil {
 			return nil, ctx.Err()
 		} else if err != nil {
-			return nil, diag.New(diag.Timeout, "waiting for %s: still running after %s", strings.Join(left, ", "), limit).WithReason("still_running").WithDetail("running", left)
+			return nil, diag.New(diag.Timeout, "waiting for %s: still running after %s", strings.Join(left, ", "), limit).
+				WithReason("still_running").
+				WithDetail("running", left)
 		}
 	}
 }
@@ -90,7 +107,8 @@ func (w *waiter) next(ctx context.Context, pause time.Duration) error {
 	}
 	short, cancel := context.WithTimeout(ctx, pause)
 	defer cancel()
-	if err := w.watch.Wait(short); err != nil && ctx.Err() != nil {
+	err := w.watch.Wait(short)
+	if err != nil && ctx.Err() != nil {
 		return err
 	}
 	return nil
@@ -98,7 +116,11 @@ func (w *waiter) next(ctx context.Context, pause time.Duration) error {
 
 // look reads the states of those that did not rest before, and returns the ids of those
 // that run.
-func (w *waiter) look(ctx context.Context, ids []string, out []*graph.Summary) (left []string, err error) {
+func (w *waiter) look(
+	ctx context.Context,
+	ids []string,
+	out []*graph.Summary,
+) (left []string, err error) {
 	for i, id := range ids {
 		if out[i] != nil && out[i].State != graph.StateRunning {
 			continue
@@ -149,7 +171,8 @@ const closeWait = 2 * time.Second
 // the last line, each closes its account and writes the result.
 func (w *waiter) closed(ctx context.Context, waited []*graph.Summary) {
 	for _, s := range waited {
-		if s.State == graph.StateRunning || graph.Owner(ctx, w.p.Spaces.ProjectDir, s.ID) < 0 {
+		if s.State == graph.StateRunning ||
+			graph.Owner(ctx, w.p.Spaces.ProjectDir, s.ID) < 0 {
 			continue
 		}
 		_ = transcript.Base(w.p.Spaces.ProjectDir, s.ID).FreeWithin(ctx, transcript.LockFile, closeWait)
@@ -162,7 +185,9 @@ func (p *Project) settleWaited(ctx context.Context, waited []*graph.Summary) err
 		if s.Reason != threads.Orphaned {
 			continue
 		}
-		_, err := p.Listed(ctx, func(*store.Store) ([]store.Cost, error) { return nil, nil })
+		_, err := p.Listed(ctx, func(*store.Store) ([]store.Cost, error) {
+			return nil, nil
+		})
 		return err
 	}
 	return nil

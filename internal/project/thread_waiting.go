@@ -22,7 +22,10 @@ func noteWaiting(ctx context.Context, p *Project, id string) error {
 	if root := ChainRoot(dir, id); root != id {
 		list = append(list, store.Handle{ID: root, Project: dir, Waiting: &text})
 	}
-	return p.WithStore(ctx, func(s *store.Store) error { return s.Describe(ctx, list) })
+	return p.
+		WithStore(ctx, func(s *store.Store) error {
+			return s.Describe(ctx, list)
+		})
 }
 
 // WatchWaiting returns a function that receives each line of a log after it was written, and

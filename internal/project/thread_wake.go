@@ -33,7 +33,8 @@ func (p *Project) WaitingThreads(ctx context.Context) ([]DueThread, error) {
 		if err != nil || s.State != graph.StateSuspended || s.Parent != "" {
 			continue // rye threads verify names the fault of a log
 		}
-		if at, err := time.Parse(time.RFC3339, s.WakeAt); err == nil {
+		at, err := time.Parse(time.RFC3339, s.WakeAt)
+		if err == nil {
 			out = append(out, DueThread{ID: id, WakeAt: at})
 		}
 	}
@@ -45,24 +46,50 @@ func (p *Project) WaitingThreads(ctx context.Context) ([]DueThread, error) {
 // returns when that process has the log.
 func (p *Project) WakeThread(ctx context.Context, d *DueThread) error {
 	var err error
-	d.PID, err = p.CarryOn(ctx, d.ID, []string{"threads", "resume", d.ID}, nil, StartWait, func() bool {
-		s, err := graph.Status(ctx, p.Spaces.ProjectDir, d.ID)
-		return err == nil && (s.State != graph.StateSuspended || s.WakeAt != d.WakeAt.UTC().Format(time.RFC3339))
-	})
+	d.PID, err = p.CarryOn(
+		ctx,
+		d.ID,
+		[]string{"threads", "resume", d.ID},
+		nil,
+		StartWait,
+		func() bool {
+			s, err := graph.Status(ctx, p.Spaces.ProjectDir, d.ID)
+			return err == nil &&
+				(s.State != graph.StateSuspended || s.WakeAt != d.WakeAt.UTC().Format(time.RFC3339))
+		},
+	)
 	return err
 }
 
 // CarryOn starts a process that continues a thread or run, and outlives this one and its
 // session: args and input are what it reads. It returns the process when begun reports that
 // it has the log.
-func (p *Project) CarryOn(ctx context.Context, id string, args []string, input []byte, limit time.Duration, begun func() bool) (pid int, err error) {
-	out, err := transcript.Base(p.Spaces.ProjectDir, id).OpenFile(stderrFile, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+func (p *Project) CarryOn(
+	ctx context.Context,
+	id string,
+	args []string,
+	input []byte,
+	limit time.Duration,
+	begun func() bool,
+) (pid int, err error) {
+	out, err := transcript.Base(p.Spaces.ProjectDir, id).OpenFile(
+		stderrFile,
+		os.O_CREATE|os.O_WRONLY|os.O_APPEND,
+		0o600,
+	)
 	if err != nil {
 		return 0, diag.Doing("continuing "+id, err)
 	}
 	defer out.Close()
 	from, _ := out.Seek(0, io.SeekEnd)
-	process, wait, err := proc.Detach(proc.Detached{Path: p.Env.Self, Args: args, Dir: p.Spaces.ProjectDir, Env: p.Env.Environ(), Input: input, Output: out})
+	process, wait, err := proc.Detach(proc.Detached{
+		Path:   p.Env.Self,
+		Args:   args,
+		Dir:    p.Spaces.ProjectDir,
+		Env:    p.Env.Environ(),
+		Input:  input,
+		Output: out,
+	})
 	if err != nil {
 		return 0, diag.New(diag.ExecutionFailed, "continuing %s: %w", id, err)
 	}
@@ -91,7 +118,11 @@ func (p *Project) CarryOn(ctx context.Context, id string, args []string, input [
 // printed returns the error that the process of a thread printed after an offset of
 // stderr.log.
 func (p *Project) printed(id string, from int64) error {
-	b, _, err := openat.Read(p.Spaces.ProjectDir, transcript.Dir+"/"+id+"/"+stderrFile, maxStderrFile)
+	b, _, err := openat.Read(
+		p.Spaces.ProjectDir,
+		transcript.Dir+"/"+id+"/"+stderrFile,
+		maxStderrFile,
+	)
 	if err != nil || from > int64(len(b)) {
 		return diag.New(diag.ExecutionFailed, "continuing %s: its process ended", id)
 	}

@@ -18,7 +18,8 @@ func (p *Project) dropTrackedTrust(ctx context.Context) (fs []diag.Finding) {
 	p.TrustParams.LegacyDir = keychain.LegacyDir(p.Spaces.UserDir)
 	project := p.resolvedDir()
 	for _, dir := range []*string{&p.TrustParams.UserDir, &p.TrustParams.LegacyDir, &p.Dirs.State} {
-		if why := p.Env.trackedWith(ctx, project, *dir); why != "" {
+		why := p.Env.trackedWith(ctx, project, *dir)
+		if why != "" {
 			f := diag.Warnf(diag.TrustChanged, 0, 0, "%s: a repository cannot bring its own trust, so this directory is not used", why)
 			f.Path = *dir
 			f.Reason = "home_tracked"
@@ -46,7 +47,8 @@ func (e *Env) trackedWith(ctx context.Context, project, dir string) string {
 	if project == "" || dir == "" || !e.sameOrigin(ctx, project, resolved(dir)) {
 		return ""
 	}
-	if fi, err := os.Stat(dir); err != nil || !fi.IsDir() {
+	fi, err := os.Stat(dir)
+	if err != nil || !fi.IsDir() {
 		return ""
 	}
 	switch tracked, err := gitcmd.Tracked(ctx, dir, e.Environ()); {
@@ -75,7 +77,8 @@ func (e *Env) sameOrigin(ctx context.Context, project, dir string) bool {
 // none.
 func worktree(dir string) string {
 	for ; ; dir = filepath.Dir(dir) {
-		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
+		_, err := os.Lstat(filepath.Join(dir, ".git"))
+		if err == nil {
 			return dir
 		}
 		if dir == filepath.Dir(dir) {

@@ -26,8 +26,13 @@ const (
 // and the environment name.
 func (e *Env) trustParams(dirs userdirs.Dirs, project string) (trust.Params, error) {
 	p := trust.Params{
-		SystemDirs: e.systemTrust(), UserDir: dirs.Trust(), Anchors: CompiledAnchors(),
-		Floor: e.Released, Now: e.Now, Identity: userID(), StateDir: stateTrust(dirs),
+		SystemDirs: e.systemTrust(),
+		UserDir:    dirs.Trust(),
+		Anchors:    CompiledAnchors(),
+		Floor:      e.Released,
+		Now:        e.Now,
+		Identity:   userID(),
+		StateDir:   stateTrust(dirs),
 	}
 	if project != "" {
 		p.ProjectDir = filepath.Join(project, space.Dir, "trust")
@@ -71,7 +76,9 @@ func (e *Env) rootPaths(project string) ([]string, error) {
 	}
 	path := e.Path(word)
 	if project != "" && (within(resolved(project), resolved(path)) || within(project, path)) {
-		return nil, diag.New(diag.Usage, "reading flag --trust-root: %q is in the project, which cannot bring its own trust", word).WithReason("trust_root_inside").WithDetail("variable", envTrustRoot)
+		return nil, diag.New(diag.Usage, "reading flag --trust-root: %q is in the project, which cannot bring its own trust", word).
+			WithReason("trust_root_inside").
+			WithDetail("variable", envTrustRoot)
 	}
 	return []string{path}, nil
 }
@@ -85,7 +92,9 @@ func resolved(path string) string {
 
 func within(dir, path string) bool {
 	rel, err := filepath.Rel(dir, path)
-	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
+	return err == nil &&
+		rel != ".." &&
+		!strings.HasPrefix(rel, ".."+string(filepath.Separator))
 }
 
 // loadTrust reads the documents and remembers the revocations that it meets for
@@ -99,13 +108,17 @@ func (p *Project) loadTrust(ctx context.Context) (err error) {
 	p.TrustParams.Runtime = p.Keys.RuntimeDocument
 	p.openMemo()                     // in the state directory, unless the project brought that
 	if p.TrustParams.UserDir != "" { // before the documents are read
-		unfinished := p.Keys.Finish(ctx, func(dir string) string { return p.Env.trackedWith(ctx, p.resolvedDir(), dir) })
+		unfinished := p.Keys.Finish(ctx, func(dir string) string {
+			return p.Env.trackedWith(ctx, p.resolvedDir(), dir)
+		})
 		p.BadTrust = append(p.BadTrust, unfinished...)
 	}
 	store, bad := trust.Load(p.TrustParams)
 	p.Keys.Trust = store
 	p.Trust, p.BadTrust = store, slices.Concat(bad, tracked, p.BadTrust)
-	if p.Dirs.Trust() == "" && len(p.TrustParams.Roots) == 0 && len(p.TrustParams.RootPaths) == 0 {
+	if p.Dirs.Trust() == "" &&
+		len(p.TrustParams.Roots) == 0 &&
+		len(p.TrustParams.RootPaths) == 0 {
 		f := diag.Warnf(diag.FileSystemError, 0, 0, "the environment names no home directory, so none of your keys and grants is read")
 		f.Path = "HOME"
 		p.BadTrust = append(p.BadTrust, f.WithReason("no_home"))
@@ -140,7 +153,9 @@ func (p *Project) recordDocuments(ctx context.Context, in space.Name, files ...t
 	return p.Recorder().Documents(ctx, in, files...)
 }
 
-func userID() string { return strconv.Itoa(os.Getuid()) }
+func userID() string {
+	return strconv.Itoa(os.Getuid())
+}
 
 // InProject returns a path of the project as findings show them, any other as it
 // is.

@@ -28,7 +28,8 @@ func (p *Project) Typed(ctx context.Context, it *resolve.Item) *Typed {
 	if err != nil {
 		d = it.Directive()
 	}
-	if rules := p.Resolver.HookRules(ctx); rules != nil && len(d.Hooks) > 0 {
+	rules := p.Resolver.HookRules(ctx)
+	if rules != nil && len(d.Hooks) > 0 {
 		shown := *d
 		shown.Hooks = rules.WithDefaults(d.Hooks)
 		d = &shown
@@ -147,10 +148,14 @@ func hookLine(h hooks.Hook) string {
 		w.add("if", h.Condition.String())
 	}
 	a := h.Action
-	if word, ok := a.Params["action"].(string); ok && a.ID == hooks.ControlID {
+	word, ok := a.Params["action"].(string)
+	if ok && a.ID == hooks.ControlID {
 		w.add("then", word)
 	} else {
-		w.add("then", string(a.Primary)+" "+string(a.Kind)+":"+a.ID)
+		w.add(
+			"then",
+			string(a.Primary)+" "+string(a.Kind)+":"+a.ID,
+		)
 	}
 	w.add("on failure", h.OnFailure)
 	return strings.Join(w, ", ")

@@ -66,7 +66,15 @@ func (p *Project) VerifySource(ctx context.Context, w VerifyChoice) (*VerifySour
 	case w.All && len(w.Words) > 0:
 		return nil, diag.New(diag.Usage, "reading arguments: --all verifies everything and takes no arguments")
 	}
-	src := &VerifySource{Project: p, Ignored: p.Ignored(), Filtered: p.Filtered(), Locate: func(word string) (*space.Root, string, bool) { return p.placeOf(word) }, Close: func() {}}
+	src := &VerifySource{
+		Project:  p,
+		Ignored:  p.Ignored(),
+		Filtered: p.Filtered(),
+		Locate: func(word string) (*space.Root, string, bool) {
+			return p.placeOf(word)
+		},
+		Close: func() {},
+	}
 	switch {
 	case w.All:
 		src.Roots = p.Spaces.Roots
@@ -79,7 +87,9 @@ func (p *Project) VerifySource(ctx context.Context, w VerifyChoice) (*VerifySour
 	}
 	if dir := p.Spaces.ProjectDir; dir != "" {
 		src.others = func(ctx context.Context) ([]string, error) {
-			return verify.Directories(ctx, dir, func(abs string) bool { return abs == p.Env.Home() || abs == p.Spaces.UserDir })
+			return verify.Directories(ctx, dir, func(abs string) bool {
+				return abs == p.Env.Home() || abs == p.Spaces.UserDir
+			})
 		}
 	}
 	src.Resolver = p.Walker()
@@ -100,7 +110,16 @@ func (p *Project) Walker() *resolve.Resolver {
 }
 
 func (p *Project) walking(spaces *space.Spaces) resolve.Params {
-	return resolve.Params{Spaces: spaces, Trust: p.Trust, Locked: p.locks, WasTool: p.wasTool, Check: itemcheck.New(p.natives), Plain: p.plain(), Lenient: true, NoCache: true}
+	return resolve.Params{
+		Spaces:  spaces,
+		Trust:   p.Trust,
+		Locked:  p.locks,
+		WasTool: p.wasTool,
+		Check:   itemcheck.New(p.natives),
+		Plain:   p.plain(),
+		Lenient: true,
+		NoCache: true,
+	}
 }
 
 // With returns the spaces with another root in place of the project's.
@@ -126,8 +145,15 @@ func (p *Project) systemSource(e *Env) (*VerifySource, error) {
 	if len(s.Roots) == 0 {
 		return nil, diag.New(diag.ItemNotFound, "verifying the system space: this program has none")
 	}
-	place := func(word string) (*space.Root, string, bool) { return (&Project{Env: p.Env, Spaces: &s}).placeOf(word) }
-	return &VerifySource{Roots: s.Roots, Resolver: p.Verifier(&s), Locate: place, Close: func() {}}, nil
+	place := func(word string) (*space.Root, string, bool) {
+		return (&Project{Env: p.Env, Spaces: &s}).placeOf(word)
+	}
+	return &VerifySource{
+		Roots:    s.Roots,
+		Resolver: p.Verifier(&s),
+		Locate:   place,
+		Close:    func() {},
+	}, nil
 }
 
 func (h *Project) revisionSource(ctx context.Context, rev string) (*VerifySource, error) {
@@ -165,7 +191,12 @@ func (h *Project) stagedSource(ctx context.Context) (*VerifySource, error) {
 	return h.gitSource(ctx, p, repo, "the index")
 }
 
-func (h *Project) gitSource(ctx context.Context, p *GitProject, repo *gitcmd.Repo, what string) (*VerifySource, error) {
+func (h *Project) gitSource(
+	ctx context.Context,
+	p *GitProject,
+	repo *gitcmd.Repo,
+	what string,
+) (*VerifySource, error) {
 	x, err := h.OpenInGit(ctx, p, what)
 	if err != nil {
 		p.Release()
@@ -186,7 +217,9 @@ func (h *Project) gitSource(ctx context.Context, p *GitProject, repo *gitcmd.Rep
 			}
 			return root, rel, below && p.Exists(rel)
 		},
-		others: func(context.Context) ([]string, error) { return p.paths() },
+		others: func(context.Context) ([]string, error) {
+			return p.paths()
+		},
 	}, nil
 }
 
@@ -198,7 +231,14 @@ func (h *Project) OpenInGit(ctx context.Context, p *GitProject, what string) (*P
 	if ok, err := p.IsProject(); err != nil {
 		return nil, err
 	} else if !ok {
-		return nil, diag.New(diag.ItemNotFound, "verifying %s: it has no %s and no %s", what, p.prefix+lock.ProjectFileName, p.prefix+space.Dir).WithReason("no_project_in_git")
+		return nil, diag.New(
+			diag.ItemNotFound,
+			"verifying %s: it has no %s and no %s",
+			what,
+			p.prefix+lock.ProjectFileName,
+			p.prefix+space.Dir,
+		).
+			WithReason("no_project_in_git")
 	}
 	return h.inGit(ctx, p, p.Root(), what)
 }

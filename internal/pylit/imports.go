@@ -54,7 +54,9 @@ func (s *importScanner) advance() {
 	}
 }
 
-func (s *importScanner) is(text string) bool { return s.tok.kind != str && s.text(s.tok) == text }
+func (s *importScanner) is(text string) bool {
+	return s.tok.kind != str && s.text(s.tok) == text
+}
 
 // module records the first name of a dotted name and skips the rest.
 func (s *importScanner) module() {
@@ -99,7 +101,10 @@ func (s *importScanner) importCall() bool {
 	}
 	s.advance()
 	if s.tok.kind == str {
-		top, _, _ := strings.Cut(strings.Trim(s.text(s.tok), `"'`), ".")
+		top, _, _ := strings.Cut(
+			strings.Trim(s.text(s.tok), `"'`),
+			".",
+		)
 		if top != "" && strings.Trim(top, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") == "" {
 			s.found[top] = true
 		}

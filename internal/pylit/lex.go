@@ -47,9 +47,15 @@ func newLexer(src string) lexer {
 	return l
 }
 
-func (l *lexer) seek(at int) { l.i, l.bol, l.stack = at, true, l.stack[:0] }
+func (l *lexer) seek(at int) {
+	l.i = at
+	l.bol = true
+	l.stack = l.stack[:0]
+}
 
-func (l *lexer) text(t token) string { return l.src[t.pos:t.end] }
+func (l *lexer) text(t token) string {
+	return l.src[t.pos:t.end]
+}
 
 func (l *lexer) fail(off int, format string, args ...any) (token, *lexError) {
 	return token{}, &lexError{off, fmt.Sprintf(format, args...)}
@@ -134,7 +140,9 @@ func (l *lexer) visible(c byte, col0 bool) (token, *lexError) {
 		for l.i < len(l.src) && (isNameStart(l.src[l.i]) || isDigit(l.src[l.i])) {
 			l.i++
 		}
-		if l.i < len(l.src) && isQuote(l.src[l.i]) && isPrefix(l.src[p:l.i]) {
+		if l.i < len(l.src) &&
+			isQuote(l.src[l.i]) &&
+			isPrefix(l.src[p:l.i]) {
 			return l.str(p, col0)
 		}
 		return token{name, p, l.i, col0}, nil
@@ -176,10 +184,15 @@ func (l *lexer) closing(c byte) *lexError {
 
 func (l *lexer) number() {
 	p := l.i
-	hex := l.i+1 < len(l.src) && l.src[l.i] == '0' && l.src[l.i+1]|0x20 == 'x'
+	hex := l.i+1 < len(l.src) &&
+		l.src[l.i] == '0' &&
+		l.src[l.i+1]|0x20 == 'x'
 	for l.i < len(l.src) {
 		c := l.src[l.i]
-		sign := (c == '+' || c == '-') && l.i > p && l.src[l.i-1]|0x20 == 'e' && !hex
+		sign := (c == '+' || c == '-') &&
+			l.i > p &&
+			l.src[l.i-1]|0x20 == 'e' &&
+			!hex
 		if !sign && !isDigit(c) && !isNameStart(c) && c != '.' {
 			return
 		}
@@ -239,9 +252,15 @@ func lineEnd(s string, i int) int {
 	return len(s)
 }
 
-func isNameStart(c byte) bool { return c == '_' || c|0x20 >= 'a' && c|0x20 <= 'z' || c >= 0x80 }
-func isDigit(c byte) bool     { return c >= '0' && c <= '9' }
-func isQuote(c byte) bool     { return c == '"' || c == '\'' }
+func isNameStart(c byte) bool {
+	return c == '_' || c|0x20 >= 'a' && c|0x20 <= 'z' || c >= 0x80
+}
+func isDigit(c byte) bool {
+	return c >= '0' && c <= '9'
+}
+func isQuote(c byte) bool {
+	return c == '"' || c == '\''
+}
 
 // isPrefix reports whether p is a prefix of a string literal.
 func isPrefix(p string) bool {

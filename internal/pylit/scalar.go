@@ -37,8 +37,11 @@ func withoutUnderscores(s string) (string, bool) {
 		if s[i] != '_' {
 			continue
 		}
-		before := isDigit(s[i-1]) || base && (i == 2 || isHex(s[i-1]))
-		if after := i+1 < len(s) && (isDigit(s[i+1]) || base && isHex(s[i+1])); !before || !after {
+		before := isDigit(s[i-1]) ||
+			base && (i == 2 || isHex(s[i-1]))
+		after := i+1 < len(s) &&
+			(isDigit(s[i+1]) || base && isHex(s[i+1]))
+		if !before || !after {
 			return "", false
 		}
 	}
@@ -52,7 +55,9 @@ func baseOf(s string) int {
 	return map[byte]int{'x': 16, 'o': 8, 'b': 2}[s[1]]
 }
 
-func isHex(c byte) bool { return isDigit(c) || c >= 'a' && c <= 'f' }
+func isHex(c byte) bool {
+	return isDigit(c) || c >= 'a' && c <= 'f'
+}
 
 func (r *reader) integer(t token, digits string, base int, minus bool) (any, bool) {
 	u, err := strconv.ParseUint(digits, base, 64)
@@ -89,7 +94,8 @@ func (r *reader) text() (any, bool) {
 	var b strings.Builder
 	for r.i < len(r.t) && r.t[r.i].kind == str {
 		t := r.t[r.i]
-		if why := unquote(&b, r.s.text(t)); why != "" {
+		why := unquote(&b, r.s.text(t))
+		if why != "" {
 			return nil, r.fail(t, why)
 		}
 		r.i++

@@ -44,7 +44,8 @@ func newScanner(src string) *scanner {
 func lineStarts(src string) []int {
 	starts := make([]int, 1, 2+strings.Count(src, "\n"))
 	for i := 0; i < len(src); i++ {
-		if src[i] == '\n' || src[i] == '\r' && (i+1 == len(src) || src[i+1] != '\n') {
+		if src[i] == '\n' ||
+			src[i] == '\r' && (i+1 == len(src) || src[i+1] != '\n') {
 			starts = append(starts, i+1)
 		}
 	}
@@ -94,7 +95,8 @@ func (s *scanner) add(t token) {
 	case 0:
 		s.keep = t.kind == name && !isKeyword(s.text(t))
 	case 1:
-		s.keep = t.kind == operator && (s.text(t) == "=" || s.text(t) == ":")
+		s.keep = t.kind == operator &&
+			(s.text(t) == "=" || s.text(t) == ":")
 	}
 	s.stmt = append(s.stmt, t)
 }
@@ -207,7 +209,8 @@ func (s *scanner) reset(at int) {
 // nextTop returns the start of the next line that begins with a name.
 func (s *scanner) nextTop(off int) int {
 	for n := sort.SearchInts(s.lines, off+1); n < len(s.lines); n++ {
-		if at := s.lines[n]; at < len(s.src) && isNameStart(s.src[at]) {
+		at := s.lines[n]
+		if at < len(s.src) && isNameStart(s.src[at]) {
 			return at
 		}
 	}

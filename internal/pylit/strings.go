@@ -15,7 +15,9 @@ func (d delimiter) at(s string, i int) int {
 	if !d.triple {
 		return 1
 	}
-	if i+2 < len(s) && s[i+1] == d.quote && s[i+2] == d.quote {
+	if i+2 < len(s) &&
+		s[i+1] == d.quote &&
+		s[i+2] == d.quote {
 		return 3
 	}
 	return 0
@@ -29,7 +31,9 @@ func opening(s string, p int) (prefix string, d delimiter, i int) {
 	}
 	prefix = strings.ToLower(s[p:i])
 	d.quote = s[i]
-	d.triple = i+2 < len(s) && s[i+1] == d.quote && s[i+2] == d.quote
+	d.triple = i+2 < len(s) &&
+		s[i+1] == d.quote &&
+		s[i+2] == d.quote
 	if d.triple {
 		return prefix, d, i + 3
 	}
@@ -123,7 +127,9 @@ func (l *lexer) skipWord(p, depth int) (int, *lexError) {
 	for i < len(l.src) && (isNameStart(l.src[i]) || isDigit(l.src[i])) {
 		i++
 	}
-	if i < len(l.src) && isQuote(l.src[i]) && (i == p || isPrefix(l.src[p:i])) {
+	if i < len(l.src) &&
+		isQuote(l.src[i]) &&
+		(i == p || isPrefix(l.src[p:i])) {
 		return l.skipString(p, depth+1)
 	}
 	return i, nil

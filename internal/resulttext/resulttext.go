@@ -241,19 +241,23 @@ func ordered(raw []byte) []member {
 // record returns an object: its texts below its other members if it has long texts, else
 // as JSON. A lone text is that text.
 func record(members []member, m map[string]any) string {
-	members = slices.DeleteFunc(members, func(x member) bool { return silent(x.name, m[x.name]) })
+	members = slices.DeleteFunc(members, func(x member) bool {
+		return silent(x.name, m[x.name])
+	})
 	var head, texts []string
 	var long []member
 	for _, x := range members {
 		text, isText := m[x.name].(string)
-		if isText && (strings.Contains(strings.TrimRight(text, "\n"), "\n") || len(text) > longText) {
+		if isText &&
+			(strings.Contains(strings.TrimRight(text, "\n"), "\n") || len(text) > longText) {
 			long = append(long, x)
 			continue
 		}
 		head = append(head, x.name+": "+scalar(valueOf(x, m)))
 	}
 	if len(members) == 1 && isProse(members[0].name) {
-		if text, isText := m[members[0].name].(string); isText {
+		text, isText := m[members[0].name].(string)
+		if isText {
 			return text
 		}
 	}

@@ -125,14 +125,20 @@ func matches(m map[string]any) string {
 			out = append(out, "--")
 		}
 		for n := first; n < line; n++ {
-			out = append(out, fmt.Sprintf("%s-%d-%s", name, n, before[n-line+int64(len(before))]))
+			out = append(out, fmt.Sprintf(
+				"%s-%d-%s",
+				name,
+				n,
+				before[n-line+int64(len(before))],
+			))
 		}
 		out = append(out, fmt.Sprintf("%s:%d:%s", name, line, textOf(hit, "content")))
 		file = name
 		last = line
 		until := line + int64(len(after))
 		if i+1 < len(list) {
-			if next, _ := list[i+1].(map[string]any); textOf(next, "file") == name {
+			next, _ := list[i+1].(map[string]any)
+			if textOf(next, "file") == name {
 				until = min(until, numberOf(next, "line")-1)
 			}
 		}
@@ -223,7 +229,12 @@ func written(m map[string]any) string {
 		for _, x := range list {
 			one, _ := x.(map[string]any)
 			verb := map[bool]string{true: "created", false: "wrote"}[one["created"] == true]
-			out = append(out, fmt.Sprintf("%s %s, %d bytes", verb, textOf(one, "file_path"), numberOf(one, "bytes_written")))
+			out = append(out, fmt.Sprintf(
+				"%s %s, %d bytes",
+				verb,
+				textOf(one, "file_path"),
+				numberOf(one, "bytes_written"),
+			))
 		}
 		return strings.Join(out, "\n")
 	}
@@ -253,7 +264,12 @@ func hits(m map[string]any) (text string, known bool) {
 				return "", false
 			}
 		}
-		line := fmt.Sprintf("%s:%s (%s)", textOf(h, "type"), textOf(h, "id"), strings.Join(facts, ", "))
+		line := fmt.Sprintf(
+			"%s:%s (%s)",
+			textOf(h, "type"),
+			textOf(h, "id"),
+			strings.Join(facts, ", "),
+		)
 		for _, k := range []string{"title", "description"} {
 			if s := textOf(h, k); s != "" {
 				line += ": " + s

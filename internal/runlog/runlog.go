@@ -57,7 +57,9 @@ type Log struct {
 	Max int64  // zero means DefaultMax
 }
 
-func (l *Log) path(name string) string { return filepath.Join(l.Dir, name) }
+func (l *Log) path(name string) string {
+	return filepath.Join(l.Dir, name)
+}
 
 // Append adds one line. Several processes may append at once: a line is one write at
 // the end of the file.
@@ -94,8 +96,10 @@ func (l *Log) open() (*os.File, error) {
 	if limit == 0 {
 		limit = DefaultMax
 	}
-	if fi, err := os.Lstat(l.path(newer)); err == nil && fi.Size() >= limit && fi.Mode().IsRegular() {
-		if err := base.Rename(newer, older); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	fi, err := os.Lstat(l.path(newer))
+	if err == nil && fi.Size() >= limit && fi.Mode().IsRegular() {
+		err := base.Rename(newer, older)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, err
 		}
 	}
@@ -130,7 +134,9 @@ func (l *Log) Read() ([]Entry, State, error) {
 		lines.Buffer(nil, len(b)+1)
 		for lines.Scan() {
 			var e Entry
-			if json.Unmarshal(lines.Bytes(), &e) != nil || e.Ref == "" || e.Time.IsZero() {
+			if json.Unmarshal(lines.Bytes(), &e) != nil ||
+				e.Ref == "" ||
+				e.Time.IsZero() {
 				s.Skipped++
 				continue
 			}

@@ -102,12 +102,14 @@ func (f *Finder) values(top, dir, common string) []value {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if has, ok := f.asked[top]; ok && has.same(configs) {
+	has, ok := f.asked[top]
+	if ok && has.same(configs) {
 		return has.values
 	}
 	name := f.name(top)
 	if f.Store != nil {
-		if a, ok := parseAnswer(f.Store.Load(name)); ok && a.same(configs) {
+		a, ok := parseAnswer(f.Store.Load(name))
+		if ok && a.same(configs) {
 			return f.remember(top, a)
 		}
 	}
@@ -156,16 +158,22 @@ func (f *Finder) remember(top string, a answered) []value {
 
 // same reports whether no file changed, and whether files has none that was not known.
 func (a *answered) same(files []string) bool {
-	return !slices.ContainsFunc(a.files, func(was stamp) bool { return stampOf(was.path) != was }) &&
+	return !slices.ContainsFunc(a.files, func(was stamp) bool {
+		return stampOf(was.path) != was
+	}) &&
 		!slices.ContainsFunc(files, func(file string) bool {
-			return !slices.ContainsFunc(a.files, func(was stamp) bool { return was.path == file })
+			return !slices.ContainsFunc(a.files, func(was stamp) bool {
+				return was.path == file
+			})
 		})
 }
 
 // settled reports whether another change of a file would give it another stamp.
 func (a *answered) settled() bool {
 	before := time.Unix(0, a.taken).Add(-settle).UnixNano()
-	return !slices.ContainsFunc(a.files, func(s stamp) bool { return s.changed >= before })
+	return !slices.ContainsFunc(a.files, func(s stamp) bool {
+		return s.changed >= before
+	})
 }
 
 func stampOf(path string) stamp {
@@ -182,7 +190,8 @@ func (f *Finder) name(top string) string {
 	h := sha256.New()
 	h.Write([]byte(top + "\x00" + f.Home + "\x00"))
 	for _, kv := range f.Environ {
-		if key, _, _ := strings.Cut(kv, "="); strings.HasPrefix(key, "GIT_") || key == "PATH" || key == "XDG_CONFIG_HOME" || key == "HOME" {
+		key, _, _ := strings.Cut(kv, "=")
+		if strings.HasPrefix(key, "GIT_") || key == "PATH" || key == "XDG_CONFIG_HOME" || key == "HOME" {
 			h.Write([]byte(kv + "\x00"))
 		}
 	}
@@ -196,7 +205,8 @@ func parseList(out []byte, dir string) (list []value) {
 	for i := 0; i+1 < len(cells); i += 2 {
 		key, text, _ := strings.Cut(string(cells[i+1]), "\n")
 		v := value{key: key, text: text}
-		if file, ok := strings.CutPrefix(string(cells[i]), "file:"); ok {
+		file, ok := strings.CutPrefix(string(cells[i]), "file:")
+		if ok {
 			v.file = joined(dir, filepath.FromSlash(file))
 		}
 		list = append(list, v)

@@ -62,11 +62,21 @@ func words(text, top string) (named, started []string) {
 	first := true
 	// Again without quotes: sh -c 'tools/x.sh "$0"' has a command in one word.
 	for _, word := range append(append(fields(text), ";"), fields(unquote.Replace(text))...) {
-		if word == ";" || word == "&&" || word == "||" || word == "|" || word == "&" || word == "(" || word == "{" || word == "then" || word == "do" || word == "else" {
+		if word == ";" ||
+			word == "&&" ||
+			word == "||" ||
+			word == "|" ||
+			word == "&" ||
+			word == "(" ||
+			word == "{" ||
+			word == "then" ||
+			word == "do" ||
+			word == "else" {
 			first = true
 			continue
 		}
-		if name, rest, ok := strings.Cut(word, "="); ok && name != "" && !strings.Contains(name, "/") {
+		name, rest, ok := strings.Cut(word, "=")
+		if ok && name != "" && !strings.Contains(name, "/") {
 			named = append(named, rest) // --config=FILE, NAME=FILE
 			continue
 		}
@@ -108,7 +118,8 @@ func fields(text string) (out []string) {
 		switch {
 		case quote != 0 && c == quote:
 			quote = 0
-		case quote == '"' && c == '\\' && i+1 < len(text), quote == 0 && c == '\\' && i+1 < len(text):
+		case quote == '"' && c == '\\' && i+1 < len(text),
+			quote == 0 && c == '\\' && i+1 < len(text):
 			i++
 			word.WriteByte(text[i])
 			inWord = true

@@ -30,7 +30,9 @@ type reader struct {
 	values []value
 }
 
-func newReader(home string) *reader { return &reader{home: home, read: map[string]bool{}} }
+func newReader(home string) *reader {
+	return &reader{home: home, read: map[string]bool{}}
+}
 
 // file adds the values of a file and of those that it includes.
 func (r *reader) file(path string, depth int) {
@@ -47,7 +49,8 @@ func (r *reader) file(path string, depth int) {
 		v.file = path
 		r.values = append(r.values, v)
 		if isInclude(v.key) {
-			if to, ok := v.path(filepath.Dir(path), r.home); ok {
+			to, ok := v.path(filepath.Dir(path), r.home)
+			if ok {
 				r.file(to, depth+1)
 			}
 		}
@@ -125,7 +128,9 @@ func (p *parser) next() (byte, bool) {
 	}
 	c := p.text[p.at]
 	p.at++
-	if c == '\r' && p.at < len(p.text) && p.text[p.at] == '\n' {
+	if c == '\r' &&
+		p.at < len(p.text) &&
+		p.text[p.at] == '\n' {
 		p.at++
 		return '\n', true
 	}
@@ -258,9 +263,15 @@ func (p *parser) value(section string) (value, bool) {
 	}
 }
 
-func isLetter(c byte) bool { return lower(c) >= 'a' && lower(c) <= 'z' }
-func isDigit(c byte) bool  { return c >= '0' && c <= '9' }
-func isSpace(c byte) bool  { return c == ' ' || c == '\t' || c == '\n' || c == '\r' }
+func isLetter(c byte) bool {
+	return lower(c) >= 'a' && lower(c) <= 'z'
+}
+func isDigit(c byte) bool {
+	return c >= '0' && c <= '9'
+}
+func isSpace(c byte) bool {
+	return c == ' ' || c == '\t' || c == '\n' || c == '\r'
+}
 
 func lower(c byte) byte {
 	if c >= 'A' && c <= 'Z' {

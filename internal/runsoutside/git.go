@@ -54,8 +54,12 @@ func (f *Finder) Repository(top, gitDir string) []Path {
 	dir, common := GitDirs(gitDir)
 	out := f.paths(f.values(top, dir, common), top, dir)
 	out = append(out, f.others(common)...)
-	slices.SortFunc(out, func(a, b Path) int { return strings.Compare(a.Abs+"\x00"+a.Key, b.Abs+"\x00"+b.Key) })
-	return slices.CompactFunc(out, func(a, b Path) bool { return a.Abs == b.Abs })
+	slices.SortFunc(out, func(a, b Path) int {
+		return strings.Compare(a.Abs+"\x00"+a.Key, b.Abs+"\x00"+b.Key)
+	})
+	return slices.CompactFunc(out, func(a, b Path) bool {
+		return a.Abs == b.Abs
+	})
 }
 
 // Project returns what the repositories around a project and its submodules name, of that only
@@ -63,7 +67,8 @@ func (f *Finder) Repository(top, gitDir string) []Path {
 func (f *Finder) Project(root string) []Path {
 	var out []Path
 	for dir := root; ; dir = filepath.Dir(dir) {
-		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
+		_, err := os.Lstat(filepath.Join(dir, ".git"))
+		if err == nil {
 			out = append(out, f.Repository(dir, filepath.Join(dir, ".git"))...)
 		}
 		if filepath.Dir(dir) == dir {
@@ -86,7 +91,9 @@ func Below(root string, paths []Path) (out []Path) {
 				}
 			}
 			for _, at := range list {
-				if at != root && within(root, at) && !slices.ContainsFunc(out, func(o Path) bool { return o.Abs == at }) {
+				if at != root &&
+					within(root, at) &&
+					!slices.ContainsFunc(out, func(o Path) bool { return o.Abs == at }) {
 					out = append(out, Path{at, p.Key})
 				}
 			}
@@ -108,7 +115,8 @@ func unlinked(p string) string {
 }
 
 func within(dir, p string) bool {
-	return p == dir || strings.HasPrefix(p, strings.TrimSuffix(dir, string(filepath.Separator))+string(filepath.Separator))
+	return p == dir ||
+		strings.HasPrefix(p, strings.TrimSuffix(dir, string(filepath.Separator))+string(filepath.Separator))
 }
 
 // configs returns the files with the settings of the machine, the user and a repository.
@@ -140,7 +148,12 @@ func (f *Finder) configs(dir, common string) (out []string) {
 			out = append(out, filepath.Join(f.Home, ".gitconfig"))
 		}
 	}
-	return append(out, filepath.Join(common, "config"), filepath.Join(dir, "config.worktree"), filepath.Join(common, "config.worktree"))
+	return append(
+		out,
+		filepath.Join(common, "config"),
+		filepath.Join(dir, "config.worktree"),
+		filepath.Join(common, "config.worktree"),
+	)
 }
 
 // environ adds the settings of the environment.
@@ -177,11 +190,13 @@ func lowerKey(k string) string {
 func GitDirs(gitDir string) (dir, common string) {
 	dir = gitDir
 	if b, err := openat.ReadRegular(gitDir, 1<<16); err == nil {
-		if to, ok := strings.CutPrefix(strings.TrimSpace(string(b)), "gitdir:"); ok {
+		to, ok := strings.CutPrefix(strings.TrimSpace(string(b)), "gitdir:")
+		if ok {
 			dir = joined(filepath.Dir(gitDir), strings.TrimSpace(to))
 		}
 	}
-	if b, err := openat.ReadRegular(filepath.Join(dir, "commondir"), 1<<16); err == nil {
+	b, err := openat.ReadRegular(filepath.Join(dir, "commondir"), 1<<16)
+	if err == nil {
 		return dir, joined(dir, strings.TrimSpace(string(b)))
 	}
 	return dir, dir
@@ -206,7 +221,11 @@ func (f *Finder) others(common string) (out []Path) {
 		}
 		r := newReader(f.Home)
 		r.file(filepath.Join(at, "config.worktree"), 0)
-		out = append(out, f.paths(r.values, filepath.Dir(joined(at, strings.TrimSpace(string(b)))), at)...)
+		out = append(out, f.paths(
+			r.values,
+			filepath.Dir(joined(at, strings.TrimSpace(string(b)))),
+			at,
+		)...)
 	}
 	f.modules(filepath.Join(common, "modules"), 0, &out)
 	return out
@@ -220,7 +239,8 @@ func (f *Finder) modules(dir string, depth int, out *[]Path) {
 		if !e.IsDir() || depth > 6 {
 			continue
 		}
-		if _, err := os.Lstat(filepath.Join(at, "HEAD")); err != nil {
+		_, err := os.Lstat(filepath.Join(at, "HEAD"))
+		if err != nil {
 			f.modules(at, depth+1, out)
 			continue
 		}
@@ -241,7 +261,9 @@ func (f *Finder) modules(dir string, depth int, out *[]Path) {
 // paths returns the paths that values name. Relative ones begin at the top of the work tree,
 // those of includes at the file that contains them.
 func (f *Finder) paths(values []value, top, gitDir string) (out []Path) {
-	add := func(p, key string) { out = append(out, Path{filepath.Clean(p), key}) }
+	add := func(p, key string) {
+		out = append(out, Path{filepath.Clean(p), key})
+	}
 	for _, v := range values {
 		switch kindOf(v.key, v.text) {
 		case directory:
@@ -259,8 +281,10 @@ func (f *Finder) paths(values []value, top, gitDir string) (out []Path) {
 		case command:
 			named, started := words(v.text, top)
 			for _, w := range named {
-				if p, ok := (value{text: w}).path(top, f.Home); ok {
-					if fi, err := os.Stat(p); err == nil && fi.Mode().IsRegular() || slices.Contains(started, w) {
+				p, ok := (value{text: w}).path(top, f.Home)
+				if ok {
+					fi, err := os.Stat(p)
+					if err == nil && fi.Mode().IsRegular() || slices.Contains(started, w) {
 						add(p, v.key)
 					}
 				}

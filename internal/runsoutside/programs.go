@@ -46,7 +46,11 @@ func parsePrograms(text string) ([]Program, error) {
 			}
 			cells[i] = strings.TrimSpace(cells[i])
 		}
-		if more || cells[0] == "" || cells[1] == "" || !strings.HasPrefix(cells[2], "https://") || cells[3] == "" {
+		if more ||
+			cells[0] == "" ||
+			cells[1] == "" ||
+			!strings.HasPrefix(cells[2], "https://") ||
+			cells[3] == "" {
 			return nil, fmt.Errorf("programs.txt:%d: a row has a path, a program, an https address and a date", n)
 		}
 		out = append(out, Program{cells[0], cells[1], cells[2], cells[3]})

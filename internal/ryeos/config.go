@@ -17,8 +17,10 @@ func (t *translation) config() {
 	}
 	b := t.it.Bytes
 	from := 0
-	if rest, ok := bytes.CutPrefix(b, []byte("---")); ok { // the beginning of the document
-		if end := bytes.IndexByte(rest, '\n'); end >= 0 && len(bytes.TrimSpace(rest[:end])) == 0 {
+	rest, ok := bytes.CutPrefix(b, []byte("---"))
+	if ok { // the beginning of the document
+		end := bytes.IndexByte(rest, '\n')
+		if end >= 0 && len(bytes.TrimSpace(rest[:end])) == 0 {
 			from = 3 + end + 1
 		}
 	}
@@ -27,5 +29,11 @@ func (t *translation) config() {
 		return
 	}
 	want[schemaVersion] = "1.0.0"
-	t.try(edit{from, from, schemaVersion + ": 1.0.0\n"}, diag.Position{Line: 1, Column: 1}, fields(want), "%s: 1.0.0 was added", schemaVersion)
+	t.try(
+		edit{from, from, schemaVersion + ": 1.0.0\n"},
+		diag.Position{Line: 1, Column: 1},
+		fields(want),
+		"%s: 1.0.0 was added",
+		schemaVersion,
+	)
 }

@@ -80,7 +80,9 @@ func (t *translation) once(rewrite func(element) bool) bool {
 // fewer accepts an item with fewer errors than the one before.
 func (t *translation) fewer() func(*resolve.Item) bool {
 	n := errorsOf(t.it)
-	return func(next *resolve.Item) bool { return errorsOf(next) < n }
+	return func(next *resolve.Item) bool {
+		return errorsOf(next) < n
+	}
 }
 
 func (t *translation) position(offset int) diag.Position {
@@ -97,7 +99,9 @@ func types() map[string]string {
 	}
 }
 
-var typeAttribute = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\btype[ \t\r\n]*=[ \t\r\n]*["']([^"']*)["']`) })
+var typeAttribute = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\btype[ \t\r\n]*=[ \t\r\n]*["']([^"']*)["']`)
+})
 
 // inputType gives an input the name that rye has for its type.
 func (t *translation) inputType(e element) bool {
@@ -111,7 +115,15 @@ func (t *translation) inputType(e element) bool {
 	from, to := e.from+m[2], e.from+m[3]
 	old := string(t.it.Bytes[from:to])
 	now := types()[strings.ToLower(old)]
-	return now != "" && t.try(edit{from, to, now}, t.position(from), t.fewer(), "the type %s of an input is now %s", old, now)
+	return now != "" &&
+		t.try(
+			edit{from, to, now},
+			t.position(from),
+			t.fewer(),
+			"the type %s of an input is now %s",
+			old,
+			now,
+		)
 }
 
 // fetch writes a permission of later versions, to load and to search, as the two that it
@@ -124,7 +136,12 @@ func (t *translation) fetch(e element) bool {
 	as := func(tag string) string {
 		return strings.ReplaceAll(strings.Replace(text, "<fetch", "<"+tag, 1), "</fetch", "</"+tag)
 	}
-	return t.try(edit{e.from, e.end, as("search") + as("load")}, t.position(e.from), t.fewer(), "the permission <fetch> is now <search> and <load>")
+	return t.try(
+		edit{e.from, e.end, as("search") + as("load")},
+		t.position(e.from),
+		t.fewer(),
+		"the permission <fetch> is now <search> and <load>",
+	)
 }
 
 // aside makes an element of the metadata a comment if rye does not know it: the original
@@ -141,7 +158,13 @@ func (t *translation) aside(e element) bool {
 		same = fields(without(t.it.Meta.Fields, "hooks"))
 		note = "<%s> is now a comment: a hook of the original did not run; write it again if you need it"
 	}
-	return t.try(edit{e.from, e.end, "<!-- " + text + " -->"}, t.position(e.from), func(next *resolve.Item) bool {
-		return fewer(next) && same(next)
-	}, note, e.tag)
+	return t.try(
+		edit{e.from, e.end, "<!-- " + text + " -->"},
+		t.position(e.from),
+		func(next *resolve.Item) bool {
+			return fewer(next) && same(next)
+		},
+		note,
+		e.tag,
+	)
 }

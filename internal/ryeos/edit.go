@@ -41,22 +41,42 @@ type edit struct {
 	text     string
 }
 
-func (e edit) apply(b []byte) []byte { return slices.Concat(b[:e.from], []byte(e.text), b[e.to:]) }
+func (e edit) apply(b []byte) []byte {
+	return slices.Concat(
+		b[:e.from],
+		[]byte(e.text),
+		b[e.to:],
+	)
+}
 
 // try makes an edit if the item that follows is accepted, and adds a note.
-func (t *translation) try(e edit, at diag.Position, accept func(next *resolve.Item) bool, format string, args ...any) bool {
+func (t *translation) try(
+	e edit,
+	at diag.Position,
+	accept func(next *resolve.Item) bool,
+	format string,
+	args ...any,
+) bool {
 	next := t.r.WithBytes(t.it, e.apply(t.it.Bytes))
 	if !accept(next) {
 		return false
 	}
 	t.it = next
-	t.notes = append(t.notes, diag.Warnf(diag.Legacy, at.Line, at.Column, format, args...))
+	t.notes = append(t.notes, diag.Warnf(
+		diag.Legacy,
+		at.Line,
+		at.Column,
+		format,
+		args...,
+	))
 	return true
 }
 
 // fields returns a function that accepts an item with exactly these metadata.
 func fields(want map[string]any) func(*resolve.Item) bool {
-	return func(next *resolve.Item) bool { return reflect.DeepEqual(next.Meta.Fields, want) }
+	return func(next *resolve.Item) bool {
+		return reflect.DeepEqual(next.Meta.Fields, want)
+	}
 }
 
 // at returns the position of a field.
@@ -72,9 +92,15 @@ func (t *translation) word(path, name, old, word string) (edit, bool) {
 	start, end := lineAt(t.it.Bytes, at.Line)
 	from := min(start+max(at.Column-1, 0), end)
 	if name != "" {
-		from = start + bytes.Index(t.it.Bytes[start:end], []byte(name)) + len(name)
+		from = start + bytes.Index(
+			t.it.Bytes[start:end],
+			[]byte(name),
+		) + len(name)
 	}
-	i := bytes.Index(t.it.Bytes[min(from, end):end], []byte(old))
+	i := bytes.Index(
+		t.it.Bytes[min(from, end):end],
+		[]byte(old),
+	)
 	if old == "" || i < 0 {
 		return edit{}, false
 	}
@@ -84,7 +110,11 @@ func (t *translation) word(path, name, old, word string) (edit, bool) {
 // value replaces the value of a field, a word on its line, and reports whether it did.
 func (t *translation) value(path, name, old, word, format string, args ...any) bool {
 	e, ok := t.word(path, name, old, word)
-	want, _ := withValue(t.it.Meta.Fields, strings.Split(path, "."), word).(map[string]any)
+	want, _ := withValue(
+		t.it.Meta.Fields,
+		strings.Split(path, "."),
+		word,
+	).(map[string]any)
 	return ok && t.try(e, t.at(path), fields(want), format, args...)
 }
 

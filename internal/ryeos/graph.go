@@ -56,11 +56,21 @@ func (t *translation) optional() {
 		now := strings.TrimSuffix(old, "}") + "?}"
 		from, _ := lineAt(t.it.Bytes, t.at("config").Line)
 		i := bytes.Index(t.it.Bytes[from:], []byte(old))
-		if !missing || i < 0 || bytes.Contains(t.it.Bytes, []byte("$"+old)) { // $${ is a text
+		if !missing ||
+			i < 0 ||
+			bytes.Contains(t.it.Bytes, []byte("$"+old)) { // $${ is a text
 			continue
 		}
-		rest := bytes.ReplaceAll(t.it.Bytes[from:], []byte(old), []byte(now))
-		want, _ := withValue(t.it.Meta.Fields, []string{"config"}, replaced(t.it.Meta.Fields["config"], old, now)).(map[string]any)
+		rest := bytes.ReplaceAll(
+			t.it.Bytes[from:],
+			[]byte(old),
+			[]byte(now),
+		)
+		want, _ := withValue(
+			t.it.Meta.Fields,
+			[]string{"config"},
+			replaced(t.it.Meta.Fields["config"], old, now),
+		).(map[string]any)
 		t.try(edit{from, len(t.it.Bytes), string(rest)}, t.position(from+i), fields(want),
 			"%s is now %s, which permits that it is missing: %s %s.%s", old, now, why, part[1], part[2])
 	}

@@ -29,7 +29,9 @@ const (
 )
 
 // ForPerson reports whether a person must read about the omission.
-func (r Reason) ForPerson() bool { return strings.HasPrefix(string(r), "left_") }
+func (r Reason) ForPerson() bool {
+	return strings.HasPrefix(string(r), "left_")
+}
 
 // libraries are the directories of the original's standard library below tools/rye.
 func libraries() []string {
@@ -40,8 +42,12 @@ func libraries() []string {
 // and why; "" if the file is copied.
 func leftOut(rel string) (group string, why Reason) {
 	parts := strings.Split(rel, "/")
-	upTo := func(n int) string { return strings.Join(parts[:min(n, len(parts))], "/") }
-	below := func(dir string) bool { return strings.HasPrefix(rel, dir+"/") }
+	upTo := func(n int) string {
+		return strings.Join(parts[:min(n, len(parts))], "/")
+	}
+	below := func(dir string) bool {
+		return strings.HasPrefix(rel, dir+"/")
+	}
 	switch {
 	case below("tools/rye/core/extractors"), below("tools/rye/core/parsers"):
 		return upTo(4), LeftReader
@@ -92,4 +98,6 @@ func server(rel string, b []byte) string {
 
 // incidental reports whether a file is not a part of a project: what git, systems,
 // editors and interpreters leave.
-func incidental(rel string) bool { return extract.Incidental(rel) && path.Base(rel) != "README.md" }
+func incidental(rel string) bool {
+	return extract.Incidental(rel) && path.Base(rel) != "README.md"
+}

@@ -32,7 +32,9 @@ func (t *translation) tool() {
 	if name := runtimes()[m.ExecutorID]; name != "" {
 		t.value("executor_id", "executor_id", m.ExecutorID, name, "the runtime %s is now %s", m.ExecutorID, name)
 	}
-	if m.ExecutorID == "" && m.ToolType != item.Library && !resolve.IsReader(t.it.Ref) {
+	if m.ExecutorID == "" &&
+		m.ToolType != item.Library &&
+		!resolve.IsReader(t.it.Ref) {
 		t.helper()
 		return
 	}
@@ -51,7 +53,8 @@ func (t *translation) helper() {
 	}
 	if m.HasExecutor {
 		e, ok := t.commented(commentSign(t.it.Type), "executor_id")
-		if !ok || !t.try(e, t.at("executor_id"), fields(without(m.Fields, "executor_id")), "executor_id is now a comment: it was null, and a library has none") {
+		if !ok ||
+			!t.try(e, t.at("executor_id"), fields(without(m.Fields, "executor_id")), "executor_id is now a comment: it was null, and a library has none") {
 			return
 		}
 	}
@@ -73,7 +76,11 @@ func (t *translation) support() {
 }
 
 func (t *translation) unknown() []diag.Finding {
-	return t.it.Extractor.UnknownKeys(t.it.Type, t.it.Bytes, &t.it.Meta)
+	return t.it.Extractor.UnknownKeys(
+		t.it.Type,
+		t.it.Bytes,
+		&t.it.Meta,
+	)
 }
 
 // data reports whether a file contains nothing but metadata.
@@ -101,7 +108,8 @@ func (t *translation) ownKeys() {
 			continue
 		}
 		for key := range t.it.Meta.Fields {
-			if !strings.HasPrefix(string(t.it.Bytes[start:end]), key) || (&tree.Doc{Pos: t.it.Meta.Pos}).At(tree.Join("", key)).Line != f.Line {
+			if !strings.HasPrefix(string(t.it.Bytes[start:end]), key) ||
+				(&tree.Doc{Pos: t.it.Meta.Pos}).At(tree.Join("", key)).Line != f.Line {
 				continue
 			}
 			want := without(t.it.Meta.Fields, key)
@@ -129,7 +137,10 @@ func (t *translation) parameters() {
 func certain(it *resolve.Item, arg string) bool {
 	name, ok := strings.CutPrefix(arg, "{")
 	name, closed := strings.CutSuffix(name, "}")
-	if !ok || !closed || !it.RunsCommand() || slices.Contains(tmpl.Names(), name) {
+	if !ok ||
+		!closed ||
+		!it.RunsCommand() ||
+		slices.Contains(tmpl.Names(), name) {
 		return false
 	}
 	if _, own := it.Meta.Config[name]; own {

@@ -108,7 +108,10 @@ func (l *leaver) server(group, rel string, b []byte) {
 		l.add(group, LeftRuns, "")
 		return
 	}
-	l.add(group, LeftServer, addCommand(strings.TrimSuffix(filepath.Base(rel), filepath.Ext(rel)), b))
+	l.add(group, LeftServer, addCommand(
+		strings.TrimSuffix(filepath.Base(rel), filepath.Ext(rel)),
+		b,
+	))
 }
 
 // addCommand returns the command that adds an MCP server of the original.
@@ -142,9 +145,13 @@ func addCommand(name string, b []byte) string {
 // Quote returns a word as a POSIX shell reads it.
 func Quote(word string) string {
 	plain := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./:=@%+,", r)
+		return r >= 'a' && r <= 'z' ||
+			r >= 'A' && r <= 'Z' ||
+			r >= '0' && r <= '9' ||
+			strings.ContainsRune("-_./:=@%+,", r)
 	}
-	if word != "" && strings.IndexFunc(word, func(r rune) bool { return !plain(r) }) < 0 {
+	if word != "" &&
+		strings.IndexFunc(word, func(r rune) bool { return !plain(r) }) < 0 {
 		return word
 	}
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"

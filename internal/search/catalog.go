@@ -46,7 +46,14 @@ type Answer struct {
 // catalogFields returns the search fields of described items, and their weights: those of
 // the extractors of the system.
 func catalogFields() map[string]float64 {
-	return map[string]float64{"name": 3, "title": 3, "description": 2, "category": 1.5, "tags": 2, "body": 0.5}
+	return map[string]float64{
+		"name":        3,
+		"title":       3,
+		"description": 2,
+		"category":    1.5,
+		"tags":        2,
+		"body":        0.5,
+	}
 }
 
 // NewCatalog returns a catalog of the items, which can be of any kind.
@@ -129,7 +136,9 @@ func (c *Catalog) answer(q *question) *Answer {
 	s := &ranker{corpus: c.view, roots: []*space.Root{}}
 	var shown func(location) bool
 	if q.Shown != nil {
-		shown = func(at location) bool { return q.Shown(at.ref) }
+		shown = func(at location) bool {
+			return q.Shown(at.ref)
+		}
 	}
 	found := s.matching(q.node, q.constraints, shown)
 	if q.Shown != nil || q.Kinds != nil {

@@ -31,7 +31,12 @@ type rootIndex struct {
 // refresh returns the index of the current files. It is h itself if nothing
 // changed. Together with an error it returns the index of the files that could be
 // listed.
-func (h *rootIndex) refresh(ctx context.Context, f *fields, root *space.Root, now time.Time) (*rootIndex, error) {
+func (h *rootIndex) refresh(
+	ctx context.Context,
+	f *fields,
+	root *space.Root,
+	now time.Time,
+) (*rootIndex, error) {
 	files, walkErr := f.files(ctx, root)
 	u := &update{
 		fields: f,
@@ -136,7 +141,8 @@ func (u *update) read(ctx context.Context, root *space.Root) error {
 // sameAs reports whether a file matches its record: the same bytes, or still
 // unreadable.
 func (c *content) sameAs(old *record) bool {
-	if old == nil || c.err != nil && (space.IsMissing(c.err) || old.doc == none) {
+	if old == nil ||
+		c.err != nil && (space.IsMissing(c.err) || old.doc == none) {
 		return false
 	}
 	return old.digest == c.digest // the digest of an unreadable file is zero
@@ -236,7 +242,8 @@ func (h *rootIndex) compact(f *fields) {
 		}
 		sum += counts[i]
 	}
-	if from < len(h.segs) && (from < len(h.segs)-1 || counts[from] < h.segs[from].docs) {
+	if from < len(h.segs) &&
+		(from < len(h.segs)-1 || counts[from] < h.segs[from].docs) {
 		h.merge(f, from, live)
 	}
 }
@@ -253,7 +260,8 @@ func (h *rootIndex) merge(f *fields, from int, live [][]uint64) {
 		return
 	}
 	for i := range h.records {
-		if r := &h.records[i]; r.doc != none && r.seg >= from {
+		r := &h.records[i]
+		if r.doc != none && r.seg >= from {
 			r.seg, r.doc = from, numbers[r.seg-from][r.doc]
 		}
 	}

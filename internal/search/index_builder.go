@@ -46,12 +46,21 @@ func newBuilder(f *fields) *builder {
 
 // add adds a document and returns its number.
 func (b *builder) add(d *document) uint32 {
-	doc := b.row(location{ref: d.ref, rel: d.rel, signer: d.signer}, d.kind, func(f int) uint32 { return uint32(len(d.fields[f].list)) })
+	doc := b.row(
+		location{ref: d.ref, rel: d.rel, signer: d.signer},
+		d.kind,
+		func(f int) uint32 {
+			return uint32(len(d.fields[f].list))
+		},
+	)
 	b.hits = b.hits[:0]
 	b.ent = b.ent[:0]
 	for f := range d.fields {
 		for _, t := range d.fields[f].list {
-			b.hits = append(b.hits, hitKey(b.number(t.text))<<32|hitKey(len(b.ent)))
+			b.hits = append(
+				b.hits,
+				hitKey(b.number(t.text))<<32|hitKey(len(b.ent)),
+			)
 			b.ent = append(b.ent, occurrence{f, t.pos})
 		}
 	}
@@ -62,7 +71,11 @@ func (b *builder) add(d *document) uint32 {
 		for j < len(b.hits) && b.hits[j]>>32 == b.hits[i]>>32 {
 			j++
 		}
-		b.post(&b.lists[b.hits[i]>>32], doc, b.hits[i:j])
+		b.post(
+			&b.lists[b.hits[i]>>32],
+			doc,
+			b.hits[i:j],
+		)
 		i = j
 	}
 	return doc
@@ -145,7 +158,9 @@ func (l *postingList) field(tf uint32, pos []byte) {
 
 // bytes returns the segment. The builder must not be used afterwards.
 func (b *builder) bytes() []byte {
-	slices.SortFunc(b.lists, func(x, y postingList) int { return strings.Compare(x.term, y.term) })
+	slices.SortFunc(b.lists, func(x, y postingList) int {
+		return strings.Compare(x.term, y.term)
+	})
 	out := make([]byte, headerSize, headerSize+len(b.rows)+len(b.recs))
 	copy(out, segmentMagic)
 	for f := range b.fields {
@@ -160,7 +175,14 @@ func (b *builder) bytes() []byte {
 	}
 	out = append(append(out, b.rows...), b.recs...)
 	dict, blocks := b.dictionary()
-	starts := []int{len(b.at), b.fields, lengths, len(out), len(out) + len(blocks), len(out) + len(blocks) + len(dict)}
+	starts := []int{
+		len(b.at),
+		b.fields,
+		lengths,
+		len(out),
+		len(out) + len(blocks),
+		len(out) + len(blocks) + len(dict),
+	}
 	out = append(append(out, blocks...), dict...)
 	for _, l := range b.lists {
 		out = append(out, l.buf...)

@@ -82,7 +82,8 @@ func (c *content) isListed(list map[string]item.Digest) bool {
 func (f *fields) count(list map[string]item.Digest) (n int) {
 	for rel := range list {
 		for _, ext := range f.exts {
-			if p, ok := ext.Classify(rel); ok && !p.Ref.IsZero() && path.Ext(rel) != extract.DetachedExt {
+			p, ok := ext.Classify(rel)
+			if ok && !p.Ref.IsZero() && path.Ext(rel) != extract.DetachedExt {
 				n++
 			}
 		}

@@ -41,7 +41,9 @@ func checksum(s string) (sum uint32) {
 	return sum
 }
 
-func castagnoli() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) }
+func castagnoli() *crc32.Table {
+	return crc32.MakeTable(crc32.Castagnoli)
+}
 
 // readWhole returns a file as a string, without the copy of os.ReadFile.
 func readWhole(path string) (string, error) {

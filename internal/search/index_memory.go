@@ -86,7 +86,10 @@ func (s source) parts(root *space.Root) []part {
 func (m *memory) viewOf(f *fields, roots []*space.Root, of []source) *view {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.view == nil || m.view.fields != f || !slices.Equal(m.of, of) || !slices.Equal(m.over, roots) {
+	if m.view == nil ||
+		m.view.fields != f ||
+		!slices.Equal(m.of, of) ||
+		!slices.Equal(m.over, roots) {
 		var parts []part
 		for _, s := range of {
 			parts = append(parts, s.parts(roots[s.root])...)
@@ -111,7 +114,11 @@ func (m *memory) root(key string) *loadedRoot {
 
 // corpus returns the current documents of all roots, and notes about roots that
 // could not be read completely.
-func (x *Index) corpus(ctx context.Context, f *fields, roots []*space.Root) (corpus, []string, error) {
+func (x *Index) corpus(
+	ctx context.Context,
+	f *fields,
+	roots []*space.Root,
+) (corpus, []string, error) {
 	if x.p.Scan {
 		return x.scan(ctx, f, roots)
 	}
@@ -136,7 +143,12 @@ func (x *Index) corpus(ctx context.Context, f *fields, roots []*space.Root) (cor
 
 // source returns the source of one root, and a note if it could not be read
 // completely.
-func (x *Index) source(ctx context.Context, f *fields, root *space.Root, n int) (s source, note string, err error) {
+func (x *Index) source(
+	ctx context.Context,
+	f *fields,
+	root *space.Root,
+	n int,
+) (s source, note string, err error) {
 	s.root = n
 	if d := fixedDigest(root); d != (item.Digest{}) {
 		s.fixed, note, err = x.fixed(ctx, f, root, d)
@@ -147,7 +159,12 @@ func (x *Index) source(ctx context.Context, f *fields, root *space.Root, n int) 
 }
 
 // fixed returns the segment of a root whose files cannot change.
-func (x *Index) fixed(ctx context.Context, f *fields, root *space.Root, d item.Digest) (*segment, string, error) {
+func (x *Index) fixed(
+	ctx context.Context,
+	f *fields,
+	root *space.Root,
+	d item.Digest,
+) (*segment, string, error) {
 	key := x.store.key(f, x.p.Build, "fixed", d.Hex())
 	x.mem.mu.Lock()
 	seg := x.mem.fixed[key]
@@ -182,7 +199,11 @@ func listing(root *space.Root, err error) string {
 }
 
 // current returns the index of the current files of a root.
-func (x *Index) current(ctx context.Context, f *fields, root *space.Root) (*rootIndex, string, error) {
+func (x *Index) current(
+	ctx context.Context,
+	f *fields,
+	root *space.Root,
+) (*rootIndex, string, error) {
 	if !root.OnDisk() {
 		h, err := (&rootIndex{}).refresh(ctx, f, root, x.p.Now())
 		return listingNote(ctx, root, h, err)
@@ -192,7 +213,10 @@ func (x *Index) current(ctx context.Context, f *fields, root *space.Root) (*root
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	now := x.p.Now()
-	if k.rootIndex != nil && x.p.Fresh > 0 && now.Sub(k.at) < x.p.Fresh && !now.Before(k.at) {
+	if k.rootIndex != nil &&
+		x.p.Fresh > 0 &&
+		now.Sub(k.at) < x.p.Fresh &&
+		!now.Before(k.at) {
 		return k.rootIndex, "", nil
 	}
 	if k.rootIndex == nil {
@@ -216,7 +240,12 @@ func (x *Index) current(ctx context.Context, f *fields, root *space.Root) (*root
 
 // listingNote makes a note of the error of a root that cannot be listed
 // completely: the search continues without the missing files.
-func listingNote(ctx context.Context, root *space.Root, h *rootIndex, err error) (*rootIndex, string, error) {
+func listingNote(
+	ctx context.Context,
+	root *space.Root,
+	h *rootIndex,
+	err error,
+) (*rootIndex, string, error) {
 	if err == nil || ctx.Err() != nil {
 		return h, "", ctx.Err()
 	}

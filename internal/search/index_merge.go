@@ -11,13 +11,21 @@ const dropped = ^uint32(0)
 // merge joins several segments to one, without the documents that are not live.
 // numbers has the new numbers of the documents of each segment. ok is false if a
 // segment is damaged.
-func merge(f *fields, segs []*segment, live [][]uint64) (data []byte, numbers [][]uint32, ok bool) {
+func merge(
+	f *fields,
+	segs []*segment,
+	live [][]uint64,
+) (data []byte, numbers [][]uint32, ok bool) {
 	b := newBuilder(f)
 	for i, s := range segs {
 		m := make([]uint32, s.docs)
 		for doc := range uint32(s.docs) {
 			if m[doc] = dropped; live[i][doc>>6]&(1<<(doc&63)) != 0 {
-				m[doc] = b.row(s.location(doc), s.kind(doc), func(f int) uint32 { return s.length(doc, f) })
+				m[doc] = b.row(
+					s.location(doc),
+					s.kind(doc),
+					func(f int) uint32 { return s.length(doc, f) },
+				)
 			}
 		}
 		numbers = append(numbers, m)
@@ -30,7 +38,8 @@ func merge(f *fields, segs []*segment, live [][]uint64) (data []byte, numbers []
 	for term, more := minTerm(heads); more; term, more = minTerm(heads) {
 		l := postingList{term: term}
 		for i := range heads {
-			if h := &heads[i]; h.ok && h.entry.term == term {
+			h := &heads[i]
+			if h.ok && h.entry.term == term {
 				segs[i].copyTo(&l, h.entry, numbers[i])
 				h.advance()
 			}
@@ -54,7 +63,9 @@ type head struct {
 	ok    bool
 }
 
-func (h *head) advance() { h.entry, h.ok = h.next() }
+func (h *head) advance() {
+	h.entry, h.ok = h.next()
+}
 
 // minTerm returns the smallest next term of the dictionaries.
 func minTerm(heads []head) (term string, ok bool) {
@@ -74,7 +85,9 @@ func (s *segment) copyTo(l *postingList, e entry, numbers []uint32) {
 	for len(c.s) > 0 {
 		doc += c.number()
 		mask := c.number()
-		if doc >= uint64(s.docs) || bits.Len64(mask) > s.fields || mask == 0 {
+		if doc >= uint64(s.docs) ||
+			bits.Len64(mask) > s.fields ||
+			mask == 0 {
 			c.fail()
 			return
 		}

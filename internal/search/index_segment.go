@@ -84,13 +84,17 @@ func layOut(data string, f *fields) (*segment, bool) {
 const blockSize = 8 // offset of a block's terms, offset of their postings
 
 // stride is the size of a row of lengths.
-func (s *segment) stride() int { return 8 + 4 + 4 + 4*s.fields }
+func (s *segment) stride() int {
+	return 8 + 4 + 4 + 4*s.fields
+}
 
 func u32(s string) uint32 {
 	return uint32(s[0]) | uint32(s[1])<<8 | uint32(s[2])<<16 | uint32(s[3])<<24
 }
 
-func u64(s string) uint64 { return uint64(u32(s)) | uint64(u32(s[4:]))<<32 }
+func u64(s string) uint64 {
+	return uint64(u32(s)) | uint64(u32(s[4:]))<<32
+}
 
 // row returns the fixed numbers of a document: hash, kind, record, lengths.
 func (s *segment) row(doc uint32) string {
@@ -98,7 +102,9 @@ func (s *segment) row(doc uint32) string {
 	return s.lengths[int(doc)*n : int(doc)*n+n]
 }
 
-func (s *segment) hash(doc uint32) uint64 { return u64(s.row(doc)) }
+func (s *segment) hash(doc uint32) uint64 {
+	return u64(s.row(doc))
+}
 
 func (s *segment) kind(doc uint32) int {
 	k := int(u32(s.row(doc)[8:]))
@@ -109,7 +115,9 @@ func (s *segment) kind(doc uint32) int {
 	return k
 }
 
-func (s *segment) length(doc uint32, field int) uint32 { return u32(s.row(doc)[16+4*field:]) }
+func (s *segment) length(doc uint32, field int) uint32 {
+	return u32(s.row(doc)[16+4*field:])
+}
 
 // location returns the location of a document without its root, which the caller
 // knows.
@@ -179,7 +187,9 @@ func (c *cursor) bytes(n uint64) string {
 	return out
 }
 
-func (c *cursor) text() string { return c.bytes(c.number()) }
+func (c *cursor) text() string {
+	return c.bytes(c.number())
+}
 
 // entry is one term of the dictionary.
 type entry struct {
@@ -286,7 +296,9 @@ func (p *postings) next() bool {
 			return false
 		}
 		doc := uint64(p.doc) + p.number()
-		if p.mask = p.number(); doc >= uint64(p.docs) || bits.Len64(p.mask) > p.fields || p.mask == 0 {
+		if p.mask = p.number(); doc >= uint64(p.docs) ||
+			bits.Len64(p.mask) > p.fields ||
+			p.mask == 0 {
 			p.fail()
 			p.mask = 0
 			return false
@@ -315,7 +327,10 @@ func (s *segment) frequencies(e entry, fn func(doc uint32, field int, tf uint32)
 		delta, at = uvarint(data, at)
 		mask, at = uvarint(data, at)
 		doc += delta
-		if at < 0 || doc >= uint64(s.docs) || bits.Len64(mask) > s.fields || mask == 0 {
+		if at < 0 ||
+			doc >= uint64(s.docs) ||
+			bits.Len64(mask) > s.fields ||
+			mask == 0 {
 			s.broken.Store(true)
 			return
 		}

@@ -34,7 +34,8 @@ func stampOf(root *space.Root, f file) (s stamp, ok bool) {
 	if !f.location.Type.Detached {
 		return s, true
 	}
-	if fi, err := os.Lstat(root.Path(f.rel + extract.DetachedExt)); err == nil {
+	fi, err = os.Lstat(root.Path(f.rel + extract.DetachedExt))
+	if err == nil {
 		changed, inode := filestamp.Change(fi)
 		s.mtime = max(s.mtime, fi.ModTime().UnixNano())
 		s.changed = max(s.changed, changed)

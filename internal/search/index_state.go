@@ -15,7 +15,9 @@ const stateMagic = "rye-sts1"
 func encodeState(h *rootIndex, names []string) []byte {
 	out := make([]byte, frameSize, 64+128*len(h.records))
 	copy(out, stateMagic)
-	number := func(v uint64) { out = binary.AppendUvarint(out, v) }
+	number := func(v uint64) {
+		out = binary.AppendUvarint(out, v)
+	}
 	number(uint64(len(names)))
 	for _, n := range names {
 		out = appendText(out, n)
@@ -89,7 +91,8 @@ func (h *rootIndex) sound() bool {
 		if i > 0 && h.records[i-1].rel >= r.rel {
 			return false
 		}
-		if r.doc != none && (r.seg < 0 || r.seg >= len(h.segs) || int(r.doc) >= h.segs[r.seg].docs) {
+		if r.doc != none &&
+			(r.seg < 0 || r.seg >= len(h.segs) || int(r.doc) >= h.segs[r.seg].docs) {
 			return false
 		}
 	}

@@ -46,7 +46,9 @@ func (s store) key(f *fields, build string, words ...string) string {
 	return hex.EncodeToString(h.Sum(nil)[:16])
 }
 
-func (s store) path(name ...string) string { return filepath.Join(append([]string{s.dir}, name...)...) }
+func (s store) path(name ...string) string {
+	return filepath.Join(append([]string{s.dir}, name...)...)
+}
 
 // base returns the base for writing. The temporary files are next to the index: forget
 // and discard remove what is in its directory.
@@ -65,7 +67,9 @@ func (s store) load(f *fields, key string) *rootIndex {
 		if err != nil {
 			break
 		}
-		h, ok := decodeState(data, func(name string) (*segment, bool) { return s.segment(f, key, name) })
+		h, ok := decodeState(data, func(name string) (*segment, bool) {
+			return s.segment(f, key, name)
+		})
 		if ok {
 			return h
 		}
@@ -141,7 +145,11 @@ func (s store) lock(ctx context.Context, key string) (release func(), ok bool) {
 // write writes a segment unless its file exists. Another writer may have removed
 // it since it was read.
 func (s *segment) write(in store, rel string) bool {
-	if fi, err := os.Lstat(in.path(filepath.FromSlash(rel))); s.kept && err == nil && fi.Mode().IsRegular() && fi.Size() == int64(len(s.data)) {
+	fi, err := os.Lstat(in.path(filepath.FromSlash(rel)))
+	if s.kept &&
+		err == nil &&
+		fi.Mode().IsRegular() &&
+		fi.Size() == int64(len(s.data)) {
 		return true
 	}
 	s.kept = in.base().Replace(rel, []byte(s.data), 0o600) == nil
@@ -157,7 +165,8 @@ func (s store) clean(key string, keep map[string]bool) {
 		return
 	}
 	for _, e := range entries {
-		if name := e.Name(); atomicfile.Temporary(name) || strings.HasSuffix(name, ".seg") && !keep[name] {
+		name := e.Name()
+		if atomicfile.Temporary(name) || strings.HasSuffix(name, ".seg") && !keep[name] {
 			_ = s.base().Remove(path.Join(key, name)) // fails while open on Windows; the next writer tries again
 		}
 	}
@@ -176,7 +185,9 @@ func (s store) forget(now time.Time) {
 			last = s.path(e.Name(), "state")
 		}
 		fi, err := os.Stat(last)
-		if err != nil || e.Name() == "lock" || now.Sub(fi.ModTime()) < unused {
+		if err != nil ||
+			e.Name() == "lock" ||
+			now.Sub(fi.ModTime()) < unused {
 			continue
 		}
 		_ = s.base().RemoveAll(e.Name())

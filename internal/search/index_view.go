@@ -15,7 +15,9 @@ type part struct {
 	live []uint64 // bits of the live documents: those that are current
 }
 
-func (p *part) alive(doc uint32) bool { return p.live[doc>>6]&(1<<(doc&63)) != 0 }
+func (p *part) alive(doc uint32) bool {
+	return p.live[doc>>6]&(1<<(doc&63)) != 0
+}
 
 // each calls fn for the live documents.
 func (p *part) each(fn func(doc uint32)) {
@@ -26,8 +28,12 @@ func (p *part) each(fn func(doc uint32)) {
 	}
 }
 
-func newBits(n int) []uint64      { return make([]uint64, (n+63)/64) }
-func setBit(b []uint64, i uint32) { b[i>>6] |= 1 << (i & 63) }
+func newBits(n int) []uint64 {
+	return make([]uint64, (n+63)/64)
+}
+func setBit(b []uint64, i uint32) {
+	b[i>>6] |= 1 << (i & 63)
+}
 func allBits(n int) []uint64 {
 	b := newBits(n)
 	for i := range uint32(n) {
@@ -168,7 +174,9 @@ func (v *view) location(doc uint32) location {
 }
 
 // copies implements corpus.
-func (v *view) copies(doc uint32) []uint32 { return v.same[doc] }
+func (v *view) copies(doc uint32) []uint32 {
+	return v.same[doc]
+}
 
 // broken reports whether a damaged segment was found.
 func (v *view) broken() bool {

@@ -25,9 +25,15 @@ type document struct {
 // readDocument reads the bytes of an item. ok is false for a support file, which
 // is not an item. A file with invalid metadata is not an error: it can still be
 // found by its name.
-func (f *fields) readDocument(p extract.Match, rel string, b, sig []byte) (d *document, ok bool) {
+func (f *fields) readDocument(
+	p extract.Match,
+	rel string,
+	b, sig []byte,
+) (d *document, ok bool) {
 	meta, fs := p.Extractor.Read(p.Type, b)
-	if p.Ref.Kind == item.Tool && meta.ToolType == "" && !(diag.Failed(fs) && bytes.Contains(b, []byte("tool_type"))) {
+	if p.Ref.Kind == item.Tool &&
+		meta.ToolType == "" &&
+		!(diag.Failed(fs) && bytes.Contains(b, []byte("tool_type"))) {
 		return nil, false
 	}
 	d = f.blank(p.Ref, rel)
@@ -71,7 +77,9 @@ func (d *document) read(i int, name string, m *item.Metadata, text []byte) {
 	t := &d.fields[i]
 	switch name {
 	case "name":
-		if m.Name != "" && m.Name != d.ref.Name() && m.Name != d.ref.ID {
+		if m.Name != "" &&
+			m.Name != d.ref.Name() &&
+			m.Name != d.ref.ID {
 			t.text(m.Name)
 			t.whole(m.Name)
 		}

@@ -28,7 +28,12 @@ type fields struct {
 
 // defaultFields returns the fields of a kind whose extractor declares none.
 func defaultFields() map[string]float64 {
-	return map[string]float64{"name": 1, "title": 1, "description": 1, "body": 1}
+	return map[string]float64{
+		"name":        1,
+		"title":       1,
+		"description": 1,
+		"body":        1,
+	}
 }
 
 func searchFields(ext *extract.Extractor) map[string]float64 {
@@ -83,11 +88,17 @@ func (f *fields) fingerprint() [sha256.Size]byte {
 
 // equal reports whether the fields of other extractors have the same effect.
 func (f *fields) equal(o *fields) bool {
-	return o != nil && f.print == o.print && slices.EqualFunc(f.weights, o.weights, slices.Equal[[]float64])
+	return o != nil &&
+		f.print == o.print &&
+		slices.EqualFunc(f.weights, o.weights, slices.Equal[[]float64])
 }
 
 // number returns the number of a field, -1 if no extractor declares it.
-func (f *fields) number(name string) int { return slices.Index(f.names, name) }
+func (f *fields) number(name string) int {
+	return slices.Index(f.names, name)
+}
 
 // kind returns the number of a kind, -1 if it is unknown.
-func (f *fields) kind(k item.Kind) int { return slices.Index(f.kinds, k) }
+func (f *fields) kind(k item.Kind) int {
+	return slices.Index(f.kinds, k)
+}

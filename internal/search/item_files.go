@@ -26,9 +26,13 @@ type file struct {
 func (f *fields) files(ctx context.Context, root *space.Root) ([]file, error) {
 	lists := make([][]file, len(f.exts))
 	errs := make([]error, len(f.exts))
-	parallel(ctx, len(f.exts), func(i int) { lists[i], errs[i] = filesOf(root, f.exts[i]) })
+	parallel(ctx, len(f.exts), func(i int) {
+		lists[i], errs[i] = filesOf(root, f.exts[i])
+	})
 	out := slices.Concat(lists...)
-	slices.SortFunc(out, func(a, b file) int { return strings.Compare(a.rel, b.rel) })
+	slices.SortFunc(out, func(a, b file) int {
+		return strings.Compare(a.rel, b.rel)
+	})
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -44,7 +48,8 @@ func filesOf(root *space.Root, ext *extract.Extractor) (out []file, err error) {
 		if e.Type.IsDir() && err == nil {
 			err = e.Err
 		}
-		if p, ok := ext.Classify(e.Rel); ok && !p.Ref.IsZero() {
+		p, ok := ext.Classify(e.Rel)
+		if ok && !p.Ref.IsZero() {
 			out = append(out, file{e.Rel, p})
 		}
 		return nil
@@ -114,7 +119,13 @@ func parallel(ctx context.Context, n int, work func(i int)) {
 // documents reads files and calls take for each in order, with its document,
 // which may be nil. If skip is not nil and returns true, the content is not
 // parsed. While take runs for one batch, the next batch is read.
-func (f *fields) documents(ctx context.Context, root *space.Root, files []file, skip func(i int, c *content) bool, take func(i int, c *content, d *document)) error {
+func (f *fields) documents(
+	ctx context.Context,
+	root *space.Root,
+	files []file,
+	skip func(i int, c *content) bool,
+	take func(i int, c *content, d *document),
+) error {
 	batches := make(chan []loaded)
 	go func() {
 		defer close(batches)

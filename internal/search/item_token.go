@@ -23,9 +23,13 @@ type token struct {
 const gap = 1000
 
 // fold returns the form in which texts and queries are compared.
-func fold(s string) string { return strings.ToLower(s) }
+func fold(s string) string {
+	return strings.ToLower(s)
+}
 
-func wordRune(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
+func wordRune(r rune) bool {
+	return unicode.IsLetter(r) || unicode.IsDigit(r)
+}
 
 // words calls emit for each run of letters and digits of a folded text.
 func words(s string, emit func(word string)) {
@@ -34,7 +38,9 @@ func words(s string, emit func(word string)) {
 		size := 1
 		in := false
 		if c := s[i]; c < utf8.RuneSelf {
-			in = 'a' <= c && c <= 'z' || '0' <= c && c <= '9' || 'A' <= c && c <= 'Z'
+			in = 'a' <= c && c <= 'z' ||
+				'0' <= c && c <= '9' ||
+				'A' <= c && c <= 'Z'
 		} else {
 			var r rune
 			r, size = utf8.DecodeRuneInString(s[i:])
@@ -56,12 +62,16 @@ func words(s string, emit func(word string)) {
 
 // wordsOf returns the words of a text.
 func wordsOf(s string) (out []string) {
-	words(fold(s), func(w string) { out = append(out, w) })
+	words(fold(s), func(w string) {
+		out = append(out, w)
+	})
 	return out
 }
 
 // clip cuts a word to maxToken bytes, between characters.
-func clip(s string) string { return cuttext.Start(s, maxToken) }
+func clip(s string) string {
+	return cuttext.Start(s, maxToken)
+}
 
 // tokens are the tokens of one field.
 type tokens struct {
@@ -84,7 +94,8 @@ func (t *tokens) text(s string) {
 // whole adds a name as one token, unless it is one word that was just added.
 func (t *tokens) whole(s string) {
 	s = clip(fold(s))
-	if n := len(t.list); s == "" || n > 0 && t.list[n-1].text == s {
+	n := len(t.list)
+	if s == "" || n > 0 && t.list[n-1].text == s {
 		return
 	}
 	t.list = append(t.list, token{s, t.next})

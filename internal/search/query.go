@@ -23,11 +23,15 @@ type (
 type group struct{ must, may []node }
 
 // all returns the node of parts that must all match.
-func all(kids ...node) group { return group{must: kids} }
+func all(kids ...node) group {
+	return group{must: kids}
+}
 
 // hasWords reports whether a required part has words.
 func (g group) hasWords() bool {
-	return slices.ContainsFunc(g.must, func(n node) bool { return !isConstraint(n) })
+	return slices.ContainsFunc(g.must, func(n node) bool {
+		return !isConstraint(n)
+	})
 }
 
 // only is a part that restricts the items and does not change their score.
@@ -94,7 +98,8 @@ func wordForms(text string, field int) []*leaf {
 // the what of what's, the don of don't.
 func spokenParts(text string) []string {
 	const longest = 2 // letters of an ending
-	if before, after, found := strings.Cut(strings.ReplaceAll(text, "’", "'"), "'"); found && len(after) <= longest {
+	before, after, found := strings.Cut(strings.ReplaceAll(text, "’", "'"), "'")
+	if found && len(after) <= longest {
 		if parts := wordsOf(before); len(parts) == 1 {
 			return parts
 		}

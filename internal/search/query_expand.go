@@ -86,7 +86,12 @@ func (x *expander) join(kids []node) {
 	for i := 1; i < len(kids); i++ {
 		a, isWord := kids[i-1].(*word)
 		b, both := kids[i].(*word)
-		if !isWord || !both || a.field != b.field || len(a.text)+len(b.text) > maxToken || a.forms[0].form != term || b.forms[0].form != term {
+		if !isWord ||
+			!both ||
+			a.field != b.field ||
+			len(a.text)+len(b.text) > maxToken ||
+			a.forms[0].form != term ||
+			b.forms[0].form != term {
 			continue
 		}
 		joined := &leaf{form: term, field: a.field, words: []string{a.forms[0].words[0] + b.forms[0].words[0]}}
@@ -105,7 +110,8 @@ func (x *expander) word(w *word) node {
 		known = known || x.lib.countUpTo(form, 1) > 0
 	}
 	if first := w.forms[0]; first.form == term {
-		if split := x.split(w.text, w.field, first); split != nil {
+		split := x.split(w.text, w.field, first)
+		if split != nil {
 			w.forms = append(w.forms, split)
 			known = true
 		}
@@ -114,7 +120,8 @@ func (x *expander) word(w *word) node {
 		return w
 	}
 	parts := w.forms[0].words
-	if similar := x.similar(w); similar != nil || len(parts) == 1 {
+	similar := x.similar(w)
+	if similar != nil || len(parts) == 1 {
 		return x.corrections(w, similar)
 	}
 	var g group
@@ -170,7 +177,8 @@ func (x *expander) split(text string, field int, whole *leaf) *leaf {
 		if !x.has(parts[0]) || !x.has(parts[1]) {
 			continue
 		}
-		if l := (&leaf{form: phrase, field: field, words: parts}); x.lib.countUpTo(l, 1) > 0 {
+		l := (&leaf{form: phrase, field: field, words: parts})
+		if x.lib.countUpTo(l, 1) > 0 {
 			return l
 		}
 	}
@@ -179,7 +187,10 @@ func (x *expander) split(text string, field int, whole *leaf) *leaf {
 
 // has reports whether an item has the word.
 func (x *expander) has(word string) bool {
-	return x.lib.countUpTo(&leaf{form: term, field: -1, words: []string{word}}, 1) > 0
+	return x.lib.countUpTo(
+		&leaf{form: term, field: -1, words: []string{word}},
+		1,
+	) > 0
 }
 
 // candidate is a word of the items that is similar to an unknown word.
@@ -198,12 +209,17 @@ func (x *expander) similar(w *word) []candidate {
 	x.wide--
 	var all []candidate
 	x.lib.near(w.text, limit, func(text string, distance, docs int) {
-		if w.field < 0 || x.lib.countUpTo(&leaf{form: term, field: w.field, words: []string{text}}, 1) > 0 {
+		if w.field < 0 ||
+			x.lib.countUpTo(&leaf{form: term, field: w.field, words: []string{text}}, 1) > 0 {
 			all = append(all, candidate{text, distance, docs})
 		}
 	})
 	slices.SortFunc(all, func(a, b candidate) int {
-		return cmp.Or(cmp.Compare(a.distance, b.distance), -cmp.Compare(a.docs, b.docs), strings.Compare(a.word, b.word))
+		return cmp.Or(
+			cmp.Compare(a.distance, b.distance),
+			-cmp.Compare(a.docs, b.docs),
+			strings.Compare(a.word, b.word),
+		)
 	})
 	return all
 }
@@ -221,7 +237,10 @@ func (x *expander) corrections(w *word, similar []candidate) node {
 	}
 	for _, s := range similar {
 		if s.distance == similar[0].distance {
-			c.forms = append(c.forms, &leaf{form: term, field: w.field, words: []string{s.word}})
+			c.forms = append(
+				c.forms,
+				&leaf{form: term, field: w.field, words: []string{s.word}},
+			)
 		}
 	}
 	return &c
@@ -231,7 +250,9 @@ func (x *expander) corrections(w *word, similar []candidate) node {
 // filters and negations. Constraints are kept when a query is widened.
 func isConstraint(n node) bool {
 	lookForNone := func(kids []node) bool {
-		return !slices.ContainsFunc(kids, func(k node) bool { return !isConstraint(k) })
+		return !slices.ContainsFunc(kids, func(k node) bool {
+			return !isConstraint(k)
+		})
 	}
 	switch n := n.(type) {
 	case not, filter, every, only:
@@ -249,8 +270,12 @@ func isConstraint(n node) bool {
 // suggestions returns the query with each unknown word replaced by the most
 // similar words of the items.
 func suggestions(text string, words []unknown) []string {
-	slices.SortFunc(words, func(a, b unknown) int { return cmp.Compare(a.at, b.at) })
-	words = slices.CompactFunc(words, func(a, b unknown) bool { return a.at == b.at })
+	slices.SortFunc(words, func(a, b unknown) int {
+		return cmp.Compare(a.at, b.at)
+	})
+	words = slices.CompactFunc(words, func(a, b unknown) bool {
+		return a.at == b.at
+	})
 	outs := []string{""}
 	from := 0
 	changed := false

@@ -13,7 +13,9 @@ import (
 // filters returns the words before a colon that restrict the items.
 // signed-by uses the signature line without verification: only the hits that are shown are
 // verified, and their trust gives the verdict.
-func filters() []string { return []string{"type", "space", "ns", "signed-by"} }
+func filters() []string {
+	return []string{"type", "space", "ns", "signed-by"}
+}
 
 // toolTypeField is the field with the tool_type of a tool. A word in it restricts
 // the items.
@@ -43,7 +45,9 @@ const RegistrySpace = "registry"
 
 // namesRecords reports whether a part of a query restricts it to records.
 func namesRecords(n node) bool {
-	some := func(kids []node) bool { return slices.ContainsFunc(kids, namesRecords) }
+	some := func(kids []node) bool {
+		return slices.ContainsFunc(kids, namesRecords)
+	}
 	switch n := n.(type) {
 	case filter:
 		return n.by == "space" && n.value == RecordSpace
@@ -117,11 +121,15 @@ func fingerprintPrefix(s string) bool {
 	if len(s) < minSigner || len(s) > full {
 		return false
 	}
-	_, err := hex.DecodeString(s[:len(s)&^1] + "0" + s[len(s)-1:])
+	_, err := hex.DecodeString(
+		s[:len(s)&^1] + "0" + s[len(s)-1:],
+	)
 	return err == nil
 }
 
-func joinKinds(kinds []item.Kind) string { return strings.Join(kindNames(kinds), " ") }
+func joinKinds(kinds []item.Kind) string {
+	return strings.Join(kindNames(kinds), " ")
+}
 
 func kindNames(kinds []item.Kind) []string {
 	out := make([]string, len(kinds))
@@ -140,7 +148,8 @@ func namespace(s string) (string, bool) {
 
 // inNamespace reports whether an id is the namespace itself or below it.
 func inNamespace(id, ns string) bool {
-	return strings.HasPrefix(id, ns) && (len(id) == len(ns) || id[len(ns)] == '/')
+	return strings.HasPrefix(id, ns) &&
+		(len(id) == len(ns) || id[len(ns)] == '/')
 }
 
 // location identifies a document; filters test it.
@@ -159,11 +168,13 @@ func (f filter) accepts(at location, labels [][]string) bool {
 		return slices.Contains(strings.Fields(f.value), string(at.ref.Kind))
 	case "space":
 		if f.value == RecordSpace {
-			return trust.IsRecord(at.ref) && slices.Contains(labels[at.root], string(space.Project))
+			return trust.IsRecord(at.ref) &&
+				slices.Contains(labels[at.root], string(space.Project))
 		}
 		return slices.Contains(labels[at.root], f.value)
 	case "ns":
 		return inNamespace(at.ref.ID, f.value)
 	}
-	return at.signer != "" && strings.HasPrefix(hex.EncodeToString([]byte(at.signer)), f.value)
+	return at.signer != "" &&
+		strings.HasPrefix(hex.EncodeToString([]byte(at.signer)), f.value)
 }

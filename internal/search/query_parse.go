@@ -64,11 +64,20 @@ func (p *parser) fail(at int, format string, args ...any) *diag.Error {
 // syntaxError returns an error about one character of the user's text, at an
 // index from 0.
 func syntaxError(what, text string, at int, format string, args ...any) *diag.Error {
-	e := diag.New(diag.Usage, "reading "+what+", character "+strconv.Itoa(at+1)+": "+format, args...)
-	return e.WithDetail("query", text).WithDetail("column", at+1).WithReason("query_syntax")
+	e := diag.New(
+		diag.Usage,
+		"reading "+what+", character "+strconv.Itoa(at+1)+": "+format,
+		args...,
+	)
+	return e.
+		WithDetail("query", text).
+		WithDetail("column", at+1).
+		WithReason("query_syntax")
 }
 
-func (p *parser) end() bool { return p.at >= len(p.text) }
+func (p *parser) end() bool {
+	return p.at >= len(p.text)
+}
 
 func (p *parser) blank() {
 	for !p.end() && unicode.IsSpace(p.text[p.at]) {
@@ -80,7 +89,9 @@ func (p *parser) blank() {
 func (p *parser) keyword(word string) bool {
 	rest := p.text[p.at:]
 	n := len(word)
-	return len(rest) >= n && string(rest[:n]) == word && (len(rest) == n || unicode.IsSpace(rest[n]) || strings.ContainsRune("()\"", rest[n]))
+	return len(rest) >= n &&
+		string(rest[:n]) == word &&
+		(len(rest) == n || unicode.IsSpace(rest[n]) || strings.ContainsRune("()\"", rest[n]))
 }
 
 func (p *parser) or() (node, error) {
@@ -124,7 +135,9 @@ func (p *parser) sequence() (node, error) {
 			p.blank()
 			continue
 		}
-		if p.end() || p.text[p.at] == ')' || p.keyword("OR") {
+		if p.end() ||
+			p.text[p.at] == ')' ||
+			p.keyword("OR") {
 			break
 		}
 	}
@@ -136,7 +149,10 @@ func (p *parser) sequence() (node, error) {
 
 // plus parses the + before a required part.
 func (p *parser) plus() bool {
-	if p.at+1 >= len(p.text) || p.text[p.at] != '+' || unicode.IsSpace(p.text[p.at+1]) || strings.ContainsRune("+)", p.text[p.at+1]) {
+	if p.at+1 >= len(p.text) ||
+		p.text[p.at] != '+' ||
+		unicode.IsSpace(p.text[p.at+1]) ||
+		strings.ContainsRune("+)", p.text[p.at+1]) {
 		return false
 	}
 	p.at++
@@ -272,7 +288,9 @@ func (p *parser) term() (node, error) {
 
 // fielded parses the value of field:…, which begins at value.
 func (p *parser) fielded(from int, field string, value int) (node, error) {
-	quoted := value == p.at && !p.end() && p.text[p.at] == '"'
+	quoted := value == p.at &&
+		!p.end() &&
+		p.text[p.at] == '"'
 	switch {
 	case value == p.at && !quoted && !p.resemblesField(field):
 		return p.word(from, p.at, -1) // punctuation of a sentence
@@ -291,9 +309,13 @@ func (p *parser) fielded(from int, field string, value int) (node, error) {
 	if n < 0 {
 		return nil, p.unknown(from, "field", field, append(filters(), p.fields...))
 	}
-	read := func() (node, error) { return p.word(value, p.at, n) }
+	read := func() (node, error) {
+		return p.word(value, p.at, n)
+	}
 	if quoted {
-		read = func() (node, error) { return p.quoted(n) }
+		read = func() (node, error) {
+			return p.quoted(n)
+		}
 	}
 	kid, err := read()
 	if err == nil && field == toolTypeField {
@@ -312,7 +334,9 @@ func (p *parser) resemblesField(word string) bool {
 // unknown returns the error for a name that is not known.
 func (p *parser) unknown(at int, what, name string, known []string) *diag.Error {
 	if nearest := suggest.Nearest(name, known); nearest != "" {
-		return p.fail(at, "unknown %s %q", what, name).WithReason("nearest").WithDetail("nearest", nearest)
+		return p.fail(at, "unknown %s %q", what, name).
+			WithReason("nearest").
+			WithDetail("nearest", nearest)
 	}
 	return p.fail(at, "unknown %s %q; known are %s", what, name, strings.Join(known, ", "))
 }

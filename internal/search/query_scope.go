@@ -13,9 +13,13 @@ import (
 // parseScope parses "", "all", "tool", "tool.rye.core.*" and the older form with
 // two more words, "rye.search.tool.*".
 func parseScope(scope string, kinds []item.Kind) ([]node, error) {
-	words := strings.FieldsFunc(scope, func(r rune) bool { return r == '.' || r == '/' || r == ':' })
+	words := strings.FieldsFunc(scope, func(r rune) bool {
+		return r == '.' || r == '/' || r == ':'
+	})
 	at := 0
-	if len(words) >= 3 && words[0] == "rye" && !slices.Contains(kinds, "rye") {
+	if len(words) >= 3 &&
+		words[0] == "rye" &&
+		!slices.Contains(kinds, "rye") {
 		at = len(words[0]) + len(words[1]) + 2
 		words = words[2:]
 	}
@@ -46,8 +50,15 @@ func parseScope(scope string, kinds []item.Kind) ([]node, error) {
 func badScope(scope string, at int, why string, kinds []item.Kind) error {
 	all := append(kindNames(kinds), "all")
 	runes := len([]rune(scope[:min(at, len(scope))]))
-	if nearest := suggest.Nearest(strings.SplitN(scope[min(at, len(scope)):], ".", 2)[0], all); nearest != "" {
-		return syntaxError("scope", scope, runes, "%s", why).WithDetail("known", all).WithReason("nearest").WithDetail("nearest", nearest)
+	nearest := suggest.Nearest(
+		strings.SplitN(scope[min(at, len(scope)):], ".", 2)[0],
+		all,
+	)
+	if nearest != "" {
+		return syntaxError("scope", scope, runes, "%s", why).
+			WithDetail("known", all).
+			WithReason("nearest").
+			WithDetail("nearest", nearest)
 	}
 	return syntaxError("scope", scope, runes, "%s; a scope is a kind (%s), optionally with a namespace: tool.rye.core.*", why, strings.Join(all, ", ")).
 		WithDetail("known", all).WithReason("")

@@ -33,7 +33,10 @@ func inflections(w string) (prefix string, out []string) {
 	}
 	stem := w
 	for _, ending := range []string{"ies", "ing", "ied", "ed", "es", "s", "e", "y"} {
-		if s, ok := strings.CutSuffix(w, ending); ok && len(s) >= minStem && (ending != "s" || s[len(s)-1] != 's') {
+		s, ok := strings.CutSuffix(w, ending)
+		if ok &&
+			len(s) >= minStem &&
+			(ending != "s" || s[len(s)-1] != 's') {
 			stem = s
 			break
 		}
@@ -46,7 +49,8 @@ func inflections(w string) (prefix string, out []string) {
 	for _, ending := range []string{"", "s", "es", "e", "ed", "ing", "y", "ies", "ied"} {
 		add(stem + ending)
 	}
-	if n := len(stem); n > minStem && stem[n-1] == stem[n-2] { // running, run
+	n := len(stem)
+	if n > minStem && stem[n-1] == stem[n-2] { // running, run
 		add(stem[:n-1])
 		add(stem[:n-1] + "s")
 		return stem[:n-1], out

@@ -74,7 +74,9 @@ type ranker struct {
 // hidden reports whether a run would use another copy of the item.
 func (s *ranker) hidden(doc uint32) bool {
 	return !s.supplies(s.location(doc)) ||
-		slices.ContainsFunc(s.copies(doc), func(c uint32) bool { return c != doc && s.before(c, doc) })
+		slices.ContainsFunc(s.copies(doc), func(c uint32) bool {
+			return c != doc && s.before(c, doc)
+		})
 }
 
 // supplies reports whether the resolver may use an item: sealed items resolve
@@ -131,10 +133,12 @@ func (s *ranker) less(a, b match) bool {
 	if x.root != y.root {
 		return x.root < y.root
 	}
-	if c := strings.Compare(x.ref.ID, y.ref.ID); c != 0 {
+	c := strings.Compare(x.ref.ID, y.ref.ID)
+	if c != 0 {
 		return c < 0
 	}
-	if c := strings.Compare(string(x.ref.Kind), string(y.ref.Kind)); c != 0 {
+	c = strings.Compare(string(x.ref.Kind), string(y.ref.Kind))
+	if c != 0 {
 		return c < 0
 	}
 	return x.rel < y.rel
@@ -175,10 +179,18 @@ type hitHeap struct {
 }
 
 // Len, Less, Swap, Push and Pop implement heap.Interface.
-func (w *hitHeap) Len() int           { return len(w.list) }
-func (w *hitHeap) Less(i, j int) bool { return w.s.less(w.list[j], w.list[i]) }
-func (w *hitHeap) Swap(i, j int)      { w.list[i], w.list[j] = w.list[j], w.list[i] }
-func (w *hitHeap) Push(x any)         { w.list = append(w.list, x.(match)) }
+func (w *hitHeap) Len() int {
+	return len(w.list)
+}
+func (w *hitHeap) Less(i, j int) bool {
+	return w.s.less(w.list[j], w.list[i])
+}
+func (w *hitHeap) Swap(i, j int) {
+	w.list[i], w.list[j] = w.list[j], w.list[i]
+}
+func (w *hitHeap) Push(x any) {
+	w.list = append(w.list, x.(match))
+}
 func (w *hitHeap) Pop() any {
 	last := w.list[len(w.list)-1]
 	w.list = w.list[:len(w.list)-1]

@@ -7,7 +7,8 @@ import (
 // edits returns the number of insertions, deletions, changes and swaps of adjacent
 // characters between two words, or limit+1 if it is larger than limit.
 func edits(a, b string, limit int) int {
-	if d := len(a) - len(b); d > utf8.UTFMax*limit || -d > utf8.UTFMax*limit {
+	d := len(a) - len(b)
+	if d > utf8.UTFMax*limit || -d > utf8.UTFMax*limit {
 		return limit + 1
 	}
 	for len(a) > 0 && len(b) > 0 && a[0] == b[0] && a[0] < utf8.RuneSelf {
@@ -51,7 +52,10 @@ func distance[E byte | rune](x, y []E, limit int) int {
 			d := prev[j-1]
 			if x[i-1] != y[j-1] {
 				d = min(d, prev[j], row[j-1]) + 1
-				if i > 1 && j > 1 && x[i-1] == y[j-2] && x[i-2] == y[j-1] {
+				if i > 1 &&
+					j > 1 &&
+					x[i-1] == y[j-2] &&
+					x[i-2] == y[j-1] {
 					d = min(d, before[j-2]+1)
 				}
 			}

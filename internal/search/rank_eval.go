@@ -159,7 +159,9 @@ func (v *view) all() []match {
 	out := make([]match, 0, v.stats.items)
 	for i := range v.parts {
 		p := &v.parts[i]
-		p.each(func(doc uint32) { out = append(out, match{doc: p.base + doc}) })
+		p.each(func(doc uint32) {
+			out = append(out, match{doc: p.base + doc})
+		})
 	}
 	return out
 }
@@ -214,9 +216,21 @@ func (v *view) leaf(l *leaf) []match {
 
 // put adds the frequency of tf words in one field to the last match of a list if it
 // is the same document, else appends a match.
-func (v *view) put(list []match, p *part, doc uint32, field int, tf float64) []match {
-	s := v.scorer.part(p.seg.kind(doc), field, tf, p.seg.length(doc, field))
-	if n := len(list); n > 0 && list[n-1].doc == p.base+doc {
+func (v *view) put(
+	list []match,
+	p *part,
+	doc uint32,
+	field int,
+	tf float64,
+) []match {
+	s := v.scorer.part(
+		p.seg.kind(doc),
+		field,
+		tf,
+		p.seg.length(doc, field),
+	)
+	n := len(list)
+	if n > 0 && list[n-1].doc == p.base+doc {
 		list[n-1].score += s
 		return list
 	}
@@ -276,7 +290,9 @@ func (v *view) several(out []match, p *part, l *leaf) []match {
 }
 
 // isID returns 1 for a token with the slash of an id, else 0.
-func isID(s string) int { return min(strings.Count(s, "/"), 1) }
+func isID(s string) int {
+	return min(strings.Count(s, "/"), 1)
+}
 
 // prefix returns the prefix of all tokens that the leaf can match.
 func (l *leaf) prefix() string {
@@ -293,12 +309,15 @@ func (l *leaf) tokenWeight(token string) float32 {
 	want := l.words[0]
 	if l.form == wildcard {
 		// Only * is special in queries; no token contains ? or [.
-		if !strings.ContainsAny(want, "?[") && glob.Text(want, token) && isID(token) <= isID(want) {
+		if !strings.ContainsAny(want, "?[") &&
+			glob.Text(want, token) &&
+			isID(token) <= isID(want) {
 			return 1
 		}
 		return 0
 	}
-	if n := edits(want, token, l.n); n <= l.n && isID(token) <= isID(want) {
+	n := edits(want, token, l.n)
+	if n <= l.n && isID(token) <= isID(want) {
 		return 1 / float32(int(1)<<n)
 	}
 	return 0
@@ -387,7 +406,9 @@ func advanceAll(lists []*postings) bool {
 // before reports whether the current posting of a list is before q. A list that
 // was not started is before every posting.
 func (p *postings) before(q posting) bool {
-	return p.pos == "" || p.doc < q.doc || p.doc == q.doc && p.field < q.field
+	return p.pos == "" ||
+		p.doc < q.doc ||
+		p.doc == q.doc && p.field < q.field
 }
 
 // near implements corpus.
@@ -397,7 +418,8 @@ func (v *view) near(word string, limit int, fn func(word string, distance, docs 
 	for i := range v.parts {
 		p := &v.parts[i]
 		p.seg.each("", func(e entry) {
-			if d := edits(word, e.term, limit); d <= limit && isID(e.term) == 0 {
+			d := edits(word, e.term, limit)
+			if d <= limit && isID(e.term) == 0 {
 				all[e.term] = found{d, all[e.term].docs + p.docCount(e)}
 			}
 		})
@@ -422,7 +444,9 @@ func (v *view) countUpTo(l *leaf, limit int) (n int) {
 		}
 		last := -1
 		for at := p.seg.read(e); n < limit && at.next(); {
-			if int(at.doc) != last && p.alive(at.doc) && (l.field < 0 || l.field == at.field) {
+			if int(at.doc) != last &&
+				p.alive(at.doc) &&
+				(l.field < 0 || l.field == at.field) {
 				n++
 				last = int(at.doc)
 			}
@@ -436,7 +460,9 @@ func (v *view) known(prefix string, words []string) (out []string) {
 	for i := range v.parts {
 		p := &v.parts[i]
 		p.seg.each(prefix, func(e entry) {
-			if slices.Contains(words, e.term) && !slices.Contains(out, e.term) && p.hasDoc(e) {
+			if slices.Contains(words, e.term) &&
+				!slices.Contains(out, e.term) &&
+				p.hasDoc(e) {
 				out = append(out, strings.Clone(e.term))
 			}
 		})
@@ -456,13 +482,21 @@ func (p *part) hasDoc(e entry) bool {
 }
 
 // size implements corpus.
-func (v *view) size() int { return v.stats.items }
+func (v *view) size() int {
+	return v.stats.items
+}
 
 // rare implements corpus.
-func (v *view) rare() int { return v.stats.rare() }
+func (v *view) rare() int {
+	return v.stats.rare()
+}
 
 // positions implements corpus.
-func (v *view) positions(word string, docs []uint32, fn func(doc uint32, field int, at []uint32)) {
+func (v *view) positions(
+	word string,
+	docs []uint32,
+	fn func(doc uint32, field int, at []uint32),
+) {
 	var buf []uint32
 	for i := range v.parts {
 		p := &v.parts[i]

@@ -144,7 +144,8 @@ func countWindows(at [][]uint32, need []int, others int) (n uint32) {
 	for {
 		first := -1
 		for w := range at {
-			if next[w] < len(at[w]) && (first < 0 || at[w][next[w]] < at[first][next[first]]) {
+			if next[w] < len(at[w]) &&
+				(first < 0 || at[w][next[w]] < at[first][next[first]]) {
 				first = w
 			}
 		}

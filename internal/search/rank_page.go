@@ -27,7 +27,9 @@ func (s *ranker) matching(q node, constraints []node, shown func(location) bool)
 	r := &ranking{node: x.expand(q), unknown: x.unknown, partial: true}
 	m := s.find(all(append([]node{r.node}, constraints...)...))
 	if shown != nil {
-		m.list = slices.DeleteFunc(m.list, func(m match) bool { return !shown(s.location(m.doc)) })
+		m.list = slices.DeleteFunc(m.list, func(m match) bool {
+			return !shown(s.location(m.doc))
+		})
 	}
 	r.list = s.once(m.list)
 	for i := range r.list {
@@ -76,7 +78,9 @@ func (x *Index) answer(ctx context.Context, s *ranker, q *question) *Result {
 	}
 	page := s.first(found, upTo)[q.Offset:]
 	res.Hits = make([]Hit, len(page))
-	parallel(ctx, len(page), func(i int) { res.Hits[i] = x.hit(ctx, s, page[i]) })
+	parallel(ctx, len(page), func(i int) {
+		res.Hits[i] = x.hit(ctx, s, page[i])
+	})
 	if upTo < len(found.list) {
 		res.NextOffset = upTo
 	}
@@ -87,11 +91,16 @@ func (x *Index) answer(ctx context.Context, s *ranker, q *question) *Result {
 // records only for a query that names their space. Nil is all.
 func (x *Index) shown(q *question) func(location) bool {
 	record := func(at location) bool {
-		return x.p.Record != nil && !q.records && trust.IsRecord(at.ref) && x.p.Record(at.signer)
+		return x.p.Record != nil &&
+			!q.records &&
+			trust.IsRecord(at.ref) &&
+			x.p.Record(at.signer)
 	}
 	switch {
 	case q.Shown != nil:
-		return func(at location) bool { return q.Shown(at.ref) && !record(at) }
+		return func(at location) bool {
+			return q.Shown(at.ref) && !record(at)
+		}
 	case x.p.Record != nil && !q.records:
 		return func(at location) bool { return !record(at) }
 	}
@@ -174,7 +183,11 @@ func ready(root *space.Root) string {
 }
 
 // scan reads every item of every root.
-func (x *Index) scan(ctx context.Context, f *fields, roots []*space.Root) (corpus, []string, error) {
+func (x *Index) scan(
+	ctx context.Context,
+	f *fields,
+	roots []*space.Root,
+) (corpus, []string, error) {
 	var docs []document
 	var of []int
 	var notes []string
@@ -187,7 +200,9 @@ func (x *Index) scan(ctx context.Context, f *fields, roots []*space.Root) (corpu
 		if err != nil {
 			notes = append(notes, listing(root, err))
 		}
-		files = slices.DeleteFunc(files, func(c file) bool { return !root.Offers(c.location.Ref) })
+		files = slices.DeleteFunc(files, func(c file) bool {
+			return !root.Offers(c.location.Ref)
+		})
 		err = f.documents(ctx, root, files, nil, func(_ int, _ *content, d *document) {
 			if d != nil {
 				docs = append(docs, *d)

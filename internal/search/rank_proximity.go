@@ -43,7 +43,9 @@ func (s *ranker) pairs(n node, items int) (out []pair) {
 				out = append(out, s.pairs(k, items)...)
 				continue
 			}
-			if w.items == 0 || w.forms[0].form != term || w.items > nearFew && w.items*nearItems > items {
+			if w.items == 0 ||
+				w.forms[0].form != term ||
+				w.items > nearFew && w.items*nearItems > items {
 				continue
 			}
 			if last >= 0 {
@@ -71,10 +73,15 @@ func (s *ranker) proximity(pairs []pair, top []match) {
 	for _, p := range pairs {
 		total += p.weight
 		clear(best)
-		nearest(s.occurrencesOf(found, p.a, docs), s.occurrencesOf(found, p.b, docs), p.apart, func(doc uint32, closeness float64) {
-			i, _ := slices.BinarySearch(docs, doc)
-			best[i] = max(best[i], closeness)
-		})
+		nearest(
+			s.occurrencesOf(found, p.a, docs),
+			s.occurrencesOf(found, p.b, docs),
+			p.apart,
+			func(doc uint32, closeness float64) {
+				i, _ := slices.BinarySearch(docs, doc)
+				best[i] = max(best[i], closeness)
+			},
+		)
 		for i, c := range best {
 			sums[i] += float64(p.weight * c)
 		}
@@ -92,7 +99,11 @@ type occurrences struct {
 	at    []uint32
 }
 
-func (s *ranker) occurrencesOf(found map[string][]occurrences, w *word, docs []uint32) []occurrences {
+func (s *ranker) occurrencesOf(
+	found map[string][]occurrences,
+	w *word,
+	docs []uint32,
+) []occurrences {
 	text := w.forms[0].words[0]
 	if list, ok := found[text]; ok {
 		return list
@@ -115,7 +126,8 @@ func nearest(a, b []occurrences, apart int, fn func(doc uint32, closeness float6
 		case c > 0:
 			b = b[1:]
 		default:
-			if d := distanceOf(a[0].at, b[0].at, apart); d <= nearWords {
+			d := distanceOf(a[0].at, b[0].at, apart)
+			if d <= nearWords {
 				fn(a[0].doc, 1/float64(d*d))
 			}
 			a = a[1:]

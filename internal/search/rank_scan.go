@@ -52,7 +52,8 @@ func (p *rawCorpus) location(doc uint32) location {
 
 // copies implements corpus.
 func (p *rawCorpus) copies(doc uint32) []uint32 {
-	if same := p.refs[p.docs[doc].ref]; len(same) > 1 {
+	same := p.refs[p.docs[doc].ref]
+	if len(same) > 1 {
 		return same
 	}
 	return nil
@@ -61,7 +62,8 @@ func (p *rawCorpus) copies(doc uint32) []uint32 {
 // near implements corpus.
 func (p *rawCorpus) near(word string, limit int, fn func(word string, distance, docs int)) {
 	for w, n := range p.vocabulary() {
-		if d := edits(word, w, limit); d <= limit && isID(w) == 0 {
+		d := edits(word, w, limit)
+		if d <= limit && isID(w) == 0 {
 			fn(w, d, n)
 		}
 	}
@@ -131,7 +133,9 @@ func (p *rawCorpus) test(n node) (test, matches) {
 		kid, _ := p.test(n.kid)
 		return func(doc uint32) (match, bool) { _, ok := kid(doc); return match{}, ok }, matches{}
 	case filter:
-		return func(doc uint32) (match, bool) { return match{}, n.accepts(p.location(doc), p.labels) }, matches{}
+		return func(doc uint32) (match, bool) {
+			return match{}, n.accepts(p.location(doc), p.labels)
+		}, matches{}
 	case group:
 		return p.groupTest(n)
 	case or:
@@ -143,7 +147,9 @@ func (p *rawCorpus) test(n node) (test, matches) {
 			return got, ok
 		}, m
 	}
-	return func(uint32) (match, bool) { return match{}, true }, matches{}
+	return func(uint32) (match, bool) {
+		return match{}, true
+	}, matches{}
 }
 
 // sumTest adds the matches of the parts. At least enough of them must match.
@@ -216,7 +222,12 @@ func (p *rawCorpus) frequencies(forms []*leaf) map[uint32]float64 {
 					continue
 				}
 				if n := l.count(t.list); n > 0 {
-					of[uint32(i)] += p.scorer.part(d.kind, f, n, uint32(len(t.list)))
+					of[uint32(i)] += p.scorer.part(
+						d.kind,
+						f,
+						n,
+						uint32(len(t.list)),
+					)
 				}
 			}
 		}
@@ -236,13 +247,21 @@ func (p *rawCorpus) countUpTo(l *leaf, limit int) int {
 }
 
 // size implements corpus.
-func (p *rawCorpus) size() int { return len(p.docs) }
+func (p *rawCorpus) size() int {
+	return len(p.docs)
+}
 
 // rare implements corpus.
-func (p *rawCorpus) rare() int { return p.stats.rare() }
+func (p *rawCorpus) rare() int {
+	return p.stats.rare()
+}
 
 // positions implements corpus.
-func (p *rawCorpus) positions(word string, docs []uint32, fn func(doc uint32, field int, at []uint32)) {
+func (p *rawCorpus) positions(
+	word string,
+	docs []uint32,
+	fn func(doc uint32, field int, at []uint32),
+) {
 	for _, doc := range docs {
 		for f, t := range p.docs[doc].fields {
 			var at []uint32
@@ -289,7 +308,8 @@ func (l *leaf) phraseAt(list []token) bool {
 		return false
 	}
 	for i, w := range l.words {
-		if list[i].text != w || list[i].pos != list[0].pos+uint32(i) {
+		if list[i].text != w ||
+			list[i].pos != list[0].pos+uint32(i) {
 			return false
 		}
 	}
@@ -305,7 +325,8 @@ func (l *leaf) nearEnding(list []token) bool {
 		return false
 	}
 	for i := len(list) - 1; i >= 0 && int(last.pos-list[i].pos)+1 <= len(l.words)+l.n; i-- {
-		if at := slices.Index(missing, list[i].text); at >= 0 {
+		at := slices.Index(missing, list[i].text)
+		if at >= 0 {
 			missing = slices.Delete(missing, at, at+1)
 		}
 		if len(missing) == 0 {

@@ -15,7 +15,9 @@ const (
 const maxAveraged = 1000
 
 // averaged returns the length of a field as the average counts it.
-func averaged(length uint32) uint64 { return uint64(min(length, maxAveraged)) }
+func averaged(length uint32) uint64 {
+	return uint64(min(length, maxAveraged))
+}
 
 // statistics are the totals that BM25 needs. They are whole numbers, so they do
 // not depend on the order in which items are counted.
@@ -76,7 +78,9 @@ func countedWords(common bool) uint32 {
 }
 
 // rare returns the number of items from which on a word is not rare.
-func (s *statistics) rare() int { return 3 + s.items/50 }
+func (s *statistics) rare() int {
+	return 3 + s.items/50
+}
 
 // scorer converts counts of words to scores. The float64() around products keeps
 // a compiler from fusing them with a sum, so every machine computes the same
@@ -126,4 +130,6 @@ func covered(score, weight, total float64) float64 {
 
 // rounded returns a score as it is compared and shown: smaller differences are a
 // tie.
-func rounded(score float64) float64 { return math.Round(float64(score*1e4)) / 1e4 }
+func rounded(score float64) float64 {
+	return math.Round(float64(score*1e4)) / 1e4
+}

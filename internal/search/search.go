@@ -85,7 +85,9 @@ type Hit struct {
 }
 
 // Ref returns the ref of the hit.
-func (h Hit) Ref() item.Ref { return item.Ref{Kind: h.Type, ID: h.ID} }
+func (h Hit) Ref() item.Ref {
+	return item.Ref{Kind: h.Type, ID: h.ID}
+}
 
 // Result is one page of the hits of a query.
 type Result struct {
@@ -198,7 +200,8 @@ func (q Query) read(f *fields, roots []*space.Root) (*question, error) {
 		return nil, err
 	}
 	constraints := append(scope, in...)
-	if field := f.number(toolTypeField); q.Executable && field >= 0 && !namesTools(all(append(scope, node)...)) {
+	field := f.number(toolTypeField)
+	if q.Executable && field >= 0 && !namesTools(all(append(scope, node)...)) {
 		constraints = append(constraints, executable(field)...)
 	}
 	if q.Kinds != nil {

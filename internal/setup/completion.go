@@ -17,7 +17,10 @@ func CompletionFile(program, home string, getenv func(string) string) (shell, fi
 		if dir == "" && home == "" {
 			return ""
 		}
-		return filepath.Join(append([]string{cmp.Or(dir, filepath.Join(home, fallback))}, rest...)...)
+		return filepath.Join(append(
+			[]string{cmp.Or(dir, filepath.Join(home, fallback))},
+			rest...,
+		)...)
 	}
 	switch shell = filepath.Base(program); shell {
 	case "bash":

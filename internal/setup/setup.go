@@ -135,7 +135,8 @@ func (f *Found) servers(ctx context.Context, p Params) {
 	var asked sync.WaitGroup
 	for i, address := range addresses {
 		asked.Go(func() {
-			if s, err := models.Ask(within, p.Rules, models.Wish{URL: address}, ""); err == nil && s.Certain {
+			s, err := models.Ask(within, p.Rules, models.Wish{URL: address}, "")
+			if err == nil && s.Certain {
 				found[i] = s
 			}
 		})
@@ -169,7 +170,12 @@ func (f *Found) servers(ctx context.Context, p Params) {
 		}
 		names[c.Name] = true
 		c.Items = itemsFor(p.Providers, addresses[i], list)
-		c.Title = fmt.Sprintf("%s on %s, %s", cmp.Or(s.Software, "a server"), host, count(len(list)))
+		c.Title = fmt.Sprintf(
+			"%s on %s, %s",
+			cmp.Or(s.Software, "a server"),
+			host,
+			count(len(list)),
+		)
 		f.Choices = append(f.Choices, c)
 	}
 }
@@ -178,7 +184,9 @@ func (f *Found) servers(ctx context.Context, p Params) {
 func itemsFor(all []Provider, address string, list []string) (out []string) {
 	for _, withModel := range []bool{true, false} {
 		for _, s := range all {
-			has := slices.ContainsFunc(s.Models, func(m string) bool { return slices.Contains(list, m) })
+			has := slices.ContainsFunc(s.Models, func(m string) bool {
+				return slices.Contains(list, m)
+			})
 			if s.Address == address && has == withModel {
 				out = append(out, s.ID)
 			}
@@ -195,13 +203,16 @@ func count(n int) string {
 }
 
 func host(address string) string {
-	if u, err := url.Parse(address); err == nil && u.Host != "" {
+	u, err := url.Parse(address)
+	if err == nil && u.Host != "" {
 		return u.Host
 	}
 	return address
 }
 
-func port(host string) string { return host[strings.LastIndexByte(host, ':')+1:] }
+func port(host string) string {
+	return host[strings.LastIndexByte(host, ':')+1:]
+}
 
 // serverName returns the name of a server, which is a segment of an id.
 func serverName(software, host string) string {
@@ -213,7 +224,9 @@ func serverName(software, host string) string {
 
 // ByName returns the choice that --provider names.
 func (f *Found) ByName(name string) (Choice, bool) {
-	i := slices.IndexFunc(f.Choices, func(c Choice) bool { return c.Name == name || c.Provider != "" && c.Provider == name })
+	i := slices.IndexFunc(f.Choices, func(c Choice) bool {
+		return c.Name == name || c.Provider != "" && c.Provider == name
+	})
 	if i < 0 {
 		return Choice{}, false
 	}

@@ -22,7 +22,9 @@ type Build struct {
 const devel = "(devel)"
 
 // Released reports whether the build records the version of the module.
-func (b Build) Released() bool { return b.Version != "" && b.Version != devel }
+func (b Build) Released() bool {
+	return b.Version != "" && b.Version != devel
+}
 
 // Same reports whether two programs were built from the same source: by their versions and, if both
 // have one, their revisions. go run, go test and -buildvcs=false record neither. Such a program
@@ -31,7 +33,8 @@ func (b Build) Same(o Build) bool {
 	if !b.Released() || !o.Released() {
 		return b.Bundle != "" && b.Bundle == o.Bundle
 	}
-	return b.Version == o.Version && (b.Revision == "" || o.Revision == "" || b.Revision == o.Revision)
+	return b.Version == o.Version &&
+		(b.Revision == "" || o.Revision == "" || b.Revision == o.Revision)
 }
 
 // text returns the build for messages. It has the fact by which two builds differ.
@@ -58,7 +61,9 @@ func Compare(rye, server Program) error {
 	}
 	return diag.New(diag.VersionMismatch, "starting rye-server: %s is %s, and %s is %s",
 		rye.Path, rye.Build.text(server.Build), server.Path, server.Build.text(rye.Build)).
-		WithReason("server_version").WithDetail("rye", rye.Path).WithDetail("version", rye.Build.Version)
+		WithReason("server_version").
+		WithDetail("rye", rye.Path).
+		WithDetail("version", rye.Build.Version)
 }
 
 // askTime is the time limit for a program that prints its version.
@@ -75,13 +80,18 @@ func Ask(ctx context.Context, path string, environ []string) (Program, error) {
 	out, err := cmd.Output()
 	p := Program{Path: path}
 	if err != nil {
-		return p, diag.New(diag.ExecutionFailed, "asking %s for its version: %w", path, err).WithReason("server_start").WithDetail("path", path)
+		return p, diag.New(diag.ExecutionFailed, "asking %s for its version: %w", path, err).
+			WithReason("server_start").
+			WithDetail("path", path)
 	}
 	var answer struct {
 		Data Build `json:"data"`
 	}
-	if err := json.NewDecoder(bytes.NewReader(out)).Decode(&answer); err != nil {
-		return p, diag.New(diag.ExecutionFailed, "asking %s for its version: %w", path, err).WithReason("server_start").WithDetail("path", path)
+	err = json.NewDecoder(bytes.NewReader(out)).Decode(&answer)
+	if err != nil {
+		return p, diag.New(diag.ExecutionFailed, "asking %s for its version: %w", path, err).
+			WithReason("server_start").
+			WithDetail("path", path)
 	}
 	p.Build = answer.Data
 	return p, nil

@@ -33,10 +33,14 @@ func Find(name string, s Search) (string, error) {
 			continue
 		}
 		if err := owner.Private(path, sudo); err != nil {
-			return "", diag.New(diag.ConfigError, "looking for %s: %w", name, err).WithReason("server_owner").WithDetail("path", path)
+			return "", diag.New(diag.ConfigError, "looking for %s: %w", name, err).
+				WithReason("server_owner").
+				WithDetail("path", path)
 		}
 		if runtime.GOOS != "windows" && fi.Mode().Perm()&0o111 == 0 {
-			return "", diag.New(diag.ConfigError, "looking for %s: %s is not executable", name, path).WithReason("server_mode").WithDetail("path", path)
+			return "", diag.New(diag.ConfigError, "looking for %s: %s is not executable", name, path).
+				WithReason("server_mode").
+				WithDetail("path", path)
 		}
 		return path, nil
 	}
@@ -74,5 +78,7 @@ func Resolved(self string) string {
 // such as rye registry serve.
 func Missing(command string, rye Program) error {
 	return diag.New(diag.MissingDependency, "%s is part of rye-server, which is not installed next to %s or in PATH", command, rye.Path).
-		WithReason("no_server").WithDetail("rye", rye.Path).WithDetail("version", rye.Build.Version)
+		WithReason("no_server").
+		WithDetail("rye", rye.Path).
+		WithDetail("version", rye.Build.Version)
 }

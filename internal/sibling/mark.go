@@ -13,7 +13,10 @@ const markName = "RYE_STARTED_BY"
 // which may have slashes itself.
 func mark(caller Program) string {
 	b := caller.Build
-	return markName + "=" + strings.Join([]string{b.Version, b.Revision, b.Bundle, caller.Path}, "/")
+	return markName + "=" + strings.Join(
+		[]string{b.Version, b.Revision, b.Bundle, caller.Path},
+		"/",
+	)
 }
 
 // Caller returns the rye that started this process, and removes the variable that names it, so that
@@ -37,5 +40,7 @@ func Caller(getenv func(string) string) (rye Program, started bool) {
 }
 
 func withoutMark(environ []string) []string {
-	return slices.DeleteFunc(slices.Clone(environ), func(kv string) bool { return strings.HasPrefix(kv, markName+"=") })
+	return slices.DeleteFunc(slices.Clone(environ), func(kv string) bool {
+		return strings.HasPrefix(kv, markName+"=")
+	})
 }

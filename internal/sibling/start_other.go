@@ -15,5 +15,7 @@ import (
 func Start(path string, args, environ []string, caller Program) (status int, err error) {
 	env := append(withoutMark(environ), mark(caller))
 	err = syscall.Exec(path, append([]string{path}, args...), env)
-	return 0, diag.New(diag.ExecutionFailed, "starting %s: %w", path, err).WithReason("server_start").WithDetail("path", path)
+	return 0, diag.New(diag.ExecutionFailed, "starting %s: %w", path, err).
+		WithReason("server_start").
+		WithDetail("path", path)
 }

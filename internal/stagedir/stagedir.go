@@ -100,7 +100,11 @@ func (s *Stage) WriteFile(staged, rel string, data []byte, perm fs.FileMode) err
 		return err
 	}
 	defer dir.Close()
-	f, err := dir.OpenFile(path.Base(rel), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	f, err := dir.OpenFile(
+		path.Base(rel),
+		os.O_WRONLY|os.O_CREATE|os.O_EXCL,
+		0o644,
+	)
 	if err != nil {
 		return err
 	}
@@ -135,7 +139,9 @@ func (s *Stage) Undo() {
 }
 
 // Close removes the staging directory with everything that was replaced.
-func (s *Stage) Close() { s.scratch.Close() }
+func (s *Stage) Close() {
+	s.scratch.Close()
+}
 
 func (s *Stage) make(c *change) error {
 	name := path.Base(c.final)
@@ -180,7 +186,8 @@ func (s *Stage) swap(from string, parent *openat.Folder, name, aside string) err
 		}
 		return err
 	}
-	if err := parent.Rename(name, s.scratch.Folder, aside); err != nil {
+	err := parent.Rename(name, s.scratch.Folder, aside)
+	if err != nil {
 		return err
 	}
 	if err := s.scratch.Rename(from, parent, name); err != nil {
@@ -216,7 +223,8 @@ func (s *Stage) undo(c *change) {
 func (s *Stage) missing(dir string) []string {
 	var out []string
 	for ; dir != "."; dir = path.Dir(dir) {
-		if _, err := s.base.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
+		_, err := s.base.Stat(dir)
+		if !errors.Is(err, fs.ErrNotExist) {
 			break
 		}
 		out = append(out, dir)

@@ -27,5 +27,9 @@ func Reserve(gogc string) {
 	}
 	debug.SetGCPercent(percent)
 	// The cleanup runs after the first collection: from then on memory is worth more than time.
-	runtime.AddCleanup(&struct{ b [16]byte }{}, func(percent int) { debug.SetGCPercent(percent) }, usual)
+	runtime.AddCleanup(
+		&struct{ b [16]byte }{},
+		func(percent int) { debug.SetGCPercent(percent) },
+		usual,
+	)
 }

@@ -52,8 +52,13 @@ func VerifyLock(ctx context.Context, p *project.Project, report *verify.Report, 
 		report.Fail(lock.ProjectFileName, err)
 	}
 	r, err := verify.Lock(ctx, verify.LockParams{
-		Params: verify.Params{Resolver: p.Walker(), Trust: p.Trust},
-		Lock:   p.Lock.Lock, Sum: sum, Items: items, Stale: stale, Lenient: p.Env.Unlocked, Partial: partial,
+		Params:  verify.Params{Resolver: p.Walker(), Trust: p.Trust},
+		Lock:    p.Lock.Lock,
+		Sum:     sum,
+		Items:   items,
+		Stale:   stale,
+		Lenient: p.Env.Unlocked,
+		Partial: partial,
 		Sparse: func(refs []item.Ref) map[item.Ref]bool {
 			return p.LeftOut(ctx, refs)
 		},

@@ -105,19 +105,21 @@ func Of(ctx context.Context, p *project.Project) (*Status, error) {
 		Notes:   p.BadTrust,
 	}
 	if p.Lock != nil && p.Lock.ProjectFile != nil {
-		s.Name, s.Needs = p.Lock.ProjectFile.Name(), p.Lock.ProjectFile.RequiresRye
+		s.Name = p.Lock.ProjectFile.Name()
+		s.Needs = p.Lock.ProjectFile.RequiresRye
 	}
 	s.Key = keyStatus(p)
 	s.Trust = trustStatus(p)
 	if err := hookStatus(ctx, p, s); err != nil {
 		return nil, err
 	}
-	params, judge := verify.Params{
+	params := verify.Params{
 		Resolver: p.Walker(),
 		Trust:    p.Trust,
 		Ignored:  p.Ignored(),
 		Filtered: p.Filtered(),
-	}, p.LockJudge(ctx)
+	}
+	judge := p.LockJudge(ctx)
 	if judge != nil {
 		params.Each = judge.Item
 	}

@@ -22,14 +22,17 @@ import (
 var sources embed.FS
 
 // Languages are the languages of sources with the extension of each.
-func Languages() map[string]string { return map[string]string{"python": ".py", "bash": ".sh"} }
+func Languages() map[string]string {
+	return map[string]string{"python": ".py", "bash": ".sh"}
+}
 
 // Names returns the steps that have a source in a language, sorted.
 func Names(lang string) []string {
 	entries, _ := sources.ReadDir("source") // it is embedded
 	var out []string
 	for _, e := range entries {
-		if name, ok := strings.CutSuffix(e.Name(), Languages()[lang]); ok && !e.IsDir() {
+		name, ok := strings.CutSuffix(e.Name(), Languages()[lang])
+		if ok && !e.IsDir() {
 			out = append(out, name)
 		}
 	}

@@ -36,7 +36,10 @@ func List(word string, candidates []string, n int) []string {
 		}
 	}
 	slices.SortFunc(near, func(a, b scored) int {
-		return cmp.Or(cmp.Compare(a.score, b.score), cmp.Compare(a.word, b.word))
+		return cmp.Or(
+			cmp.Compare(a.score, b.score),
+			cmp.Compare(a.word, b.word),
+		)
 	})
 	var out []string
 	for _, s := range slices.CompactFunc(near, func(a, b scored) bool { return a.word == b.word }) {
@@ -54,14 +57,16 @@ func score(word, cand string) (int, bool) {
 	if word == "" || cand == "" || len(word) > maxWord || len(cand) > maxWord {
 		return 0, false
 	}
-	w, c := strings.ToLower(word), strings.ToLower(cand)
+	w := strings.ToLower(word)
+	c := strings.ToLower(cand)
 	if w == c {
 		return 0, word != cand
 	}
 	if len(w) >= 3 && strings.HasPrefix(c, w) {
 		return 1, true
 	}
-	a, b := []rune(w), []rune(c)
+	a := []rune(w)
+	b := []rune(c)
 	d := distance(a, b)
 	longer := max(len(a), len(b))
 	if d > limit(longer) {
@@ -87,7 +92,9 @@ func limit(n int) int {
 }
 
 // Distance returns the number of typing errors between two words.
-func Distance(a, b string) int { return distance([]rune(a), []rune(b)) }
+func Distance(a, b string) int {
+	return distance([]rune(a), []rune(b))
+}
 
 // distance counts insertions, deletions, changes and swaps of adjacent letters.
 func distance(a, b []rune) int {
@@ -109,7 +116,10 @@ func distance(a, b []rune) int {
 			inserted := row[j-1] + 1
 			changed := prev[j-1] + cost
 			row[j] = min(deleted, inserted, changed)
-			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+			if i > 1 &&
+				j > 1 &&
+				a[i-1] == b[j-2] &&
+				a[i-2] == b[j-1] {
 				row[j] = min(row[j], before[j-2]+1)
 			}
 		}

@@ -51,7 +51,10 @@ func OpenToAgents(p *project.Project, held policy.Held) string {
 // agent's, that is not encrypted.
 func openKeyFile(p *project.Project) string {
 	for _, k := range p.Trust.Keys() {
-		if !k.Own || k.Agent() || k.GrantOnly || !k.State.Usable() {
+		if !k.Own ||
+			k.Agent() ||
+			k.GrantOnly ||
+			!k.State.Usable() {
 			continue
 		}
 		priv, err := sign.ReadKey(p.Keys.KeyFile(k.Fingerprint), nil)

@@ -41,7 +41,9 @@ func AgentSurface(e *project.Env, allowed policy.Set, within string) *agent.Surf
 	base := *e
 	base.Surface = auditlog.SurfaceMCP
 	base.Listings = &sandbox.Listings{}
-	base.Person.Secret, base.Person.Asks = nil, false // stdin carries the protocol
+	// stdin carries the protocol
+	base.Person.Secret = nil
+	base.Person.Asks = false
 	p := &agentProjects{
 		base:    &base,
 		allowed: allowed,
@@ -98,9 +100,15 @@ func (p *agentProjects) at(ctx context.Context, project string) (*agent.Workspac
 // opened returns the workspace of a call's project, at most freshFor old, and opened
 // after the last change of its trust, lock and settings. within, if it is not nil, narrows
 // its settings.
-func (p *agentProjects) opened(ctx context.Context, e *project.Env, within *agent.Settings) (*agent.Workspace, policy.Held, error) {
+func (p *agentProjects) opened(
+	ctx context.Context,
+	e *project.Env,
+	within *agent.Settings,
+) (*agent.Workspace, policy.Held, error) {
 	o, err := p.open.GetFact(ctx, e.Named, once.Fact[*agentProject]{
-		Find: func(former *agentProject) (*agentProject, error) { return p.reopen(ctx, e, former, within) },
+		Find: func(former *agentProject) (*agentProject, error) {
+			return p.reopen(ctx, e, former, within)
+		},
 		Valid: func(o *agentProject) bool {
 			if within != nil && o.within != within.Sign {
 				return false
@@ -115,7 +123,12 @@ func (p *agentProjects) opened(ctx context.Context, e *project.Env, within *agen
 }
 
 // reopen opens a project for calls of agents. The former one, or nil, has the index of its items.
-func (p *agentProjects) reopen(ctx context.Context, e *project.Env, former *agentProject, within *agent.Settings) (*agentProject, error) {
+func (p *agentProjects) reopen(
+	ctx context.Context,
+	e *project.Env,
+	former *agentProject,
+	within *agent.Settings,
+) (*agentProject, error) {
 	o := &agentProject{since: e.Now()}
 	if former != nil {
 		o.index = former.index
@@ -131,7 +144,9 @@ func (p *agentProjects) reopen(ctx context.Context, e *project.Env, former *agen
 		o.within = within.Sign
 	}
 	o.decided = filestamp.Take(before, decidedBy(o.project))
-	p.warns.Do(func() { warnOfOpenKey(o.project, o.held) })
+	p.warns.Do(func() {
+		warnOfOpenKey(o.project, o.held)
+	})
 	return o, nil
 }
 
@@ -151,7 +166,13 @@ func (o *agentProject) usable(e *project.Env, now time.Time) bool {
 // and decide what it trusts and permits.
 func decidedBy(p *project.Project) []string {
 	t := p.TrustParams
-	out := append(slices.Concat(t.SystemDirs, t.RootPaths), t.UserDir, t.LegacyDir, t.StateDir, p.Dirs.Config)
+	out := append(
+		slices.Concat(t.SystemDirs, t.RootPaths),
+		t.UserDir,
+		t.LegacyDir,
+		t.StateDir,
+		p.Dirs.Config,
+	)
 	if t.ProjectDir != "" {
 		out = append(out, t.ProjectDir, filepath.Join(filepath.Dir(t.ProjectDir), "trusted_keys"))
 	}
@@ -196,7 +217,8 @@ func (p *agentProjects) check(project string) (string, error) {
 		}
 	}
 	if err != nil || !space.IsProject(real) {
-		return "", diag.New(diag.ItemNotFound, "%s: %q has no %s and no %s directory", doing, project, space.ProjectFile, space.Dir).WithReason("project_path")
+		return "", diag.New(diag.ItemNotFound, "%s: %q has no %s and no %s directory", doing, project, space.ProjectFile, space.Dir).
+			WithReason("project_path")
 	}
 	what := p.base.SpaceParams().Reserved(real)
 	if at, inside := policy.Internal(real); inside && what == "" {
@@ -209,7 +231,13 @@ func (p *agentProjects) check(project string) (string, error) {
 }
 
 // openForAgents opens the project for calls of agents.
-func openForAgents(ctx context.Context, e *project.Env, o *agentProject, allowed policy.Set, within *agent.Settings) (*agent.Workspace, policy.Held, error) {
+func openForAgents(
+	ctx context.Context,
+	e *project.Env,
+	o *agentProject,
+	allowed policy.Set,
+	within *agent.Settings,
+) (*agent.Workspace, policy.Held, error) {
 	h, err := e.Open(ctx, project.Strict)
 	if err != nil {
 		return nil, nil, err
@@ -219,7 +247,8 @@ func openForAgents(ctx context.Context, e *project.Env, o *agentProject, allowed
 		p.Fresh = freshFor
 		o.index = search.New(p)
 	}
-	h.Index, o.project = o.index.Over(h.Resolver), h
+	h.Index = o.index.Over(h.Resolver)
+	o.project = h
 	settings, held, err := h.AgentSettings(ctx, allowed)
 	if err != nil {
 		return nil, nil, err
@@ -227,7 +256,8 @@ func openForAgents(ctx context.Context, e *project.Env, o *agentProject, allowed
 	if within != nil {
 		settings.Within(within)
 	}
-	h.Verbs, h.Settings = h.NewVerbs(), settings
+	h.Verbs = h.NewVerbs()
+	h.Settings = settings
 	w, err := h.Workspace(ctx, exec.Call{})
 	return w, held, err
 }
@@ -248,13 +278,21 @@ func Workspace(ctx context.Context, p *project.Project, within exec.Call) (*agen
 		return nil, err
 	}
 	return &agent.Workspace{
-		Verbs: p.Verbs, Settings: s, AskTimeout: a.Approvals.Timeout(project.AtTerminal(p, within)),
-		Signer: func(ctx context.Context) (sign.Signer, error) { return agentsKey(ctx, p) },
+		Verbs:      p.Verbs,
+		Settings:   s,
+		AskTimeout: a.Approvals.Timeout(project.AtTerminal(p, within)),
+		Signer: func(ctx context.Context) (sign.Signer, error) {
+			return agentsKey(ctx, p)
+		},
 		May: func(fp sign.Fingerprint, ref item.Ref) bool {
 			k, ok := p.Trust.Key(fp)
-			return ok && k.Agent() && k.Scope.Allows(string(ref.Kind), ref.ID, "sign")
+			return ok &&
+				k.Agent() &&
+				k.Scope.Allows(string(ref.Kind), ref.ID, "sign")
 		},
-		Signed:   func(ctx context.Context, reports []primary.SignReport) error { return p.RefreshLock(ctx, reports) },
+		Signed: func(ctx context.Context, reports []primary.SignReport) error {
+			return p.RefreshLock(ctx, reports)
+		},
 		Registry: items.RegistryItems(p),
 	}, nil
 }

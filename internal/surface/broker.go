@@ -11,8 +11,19 @@ import (
 
 // OpenBroker opens the connection of a program to the verbs. The project, its lock, its
 // trust and the settings for agents are the same as for the program's caller.
-func OpenBroker(ctx context.Context, p *project.Project, held policy.Held, current exec.Current) (exec.Connection, error) {
-	b, err := agent.NewBroker(ctx, held, current, p.Env.Home(), p.ForBroker().Workspace)
+func OpenBroker(
+	ctx context.Context,
+	p *project.Project,
+	held policy.Held,
+	current exec.Current,
+) (exec.Connection, error) {
+	b, err := agent.NewBroker(
+		ctx,
+		held,
+		current,
+		p.Env.Home(),
+		p.ForBroker().Workspace,
+	)
 	if err != nil {
 		return nil, err
 	}

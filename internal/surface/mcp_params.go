@@ -17,10 +17,20 @@ import (
 // MCPParams returns the parameters of the functions for external MCP servers.
 func MCPParams(p *project.Project) mcpclient.Params {
 	return mcpclient.Params{
-		Resolver: p.Resolver, Pool: p.Env.Servers,
-		Options: func() mcpclient.Options { return McpOptions(p) }, Environ: p.Env.Environ(), Secrets: func(it *resolve.Item) error { return MayHoldSecrets(p, it) },
+		Resolver: p.Resolver,
+		Pool:     p.Env.Servers,
+		Options:  func() mcpclient.Options { return McpOptions(p) },
+		Environ:  p.Env.Environ(),
+		Secrets: func(it *resolve.Item) error {
+			return MayHoldSecrets(p, it)
+		},
 		Execute: func(ctx context.Context, call exec.Call, ref item.Ref, params map[string]any) (map[string]any, error) {
-			run, err := p.Verbs.Tool(ctx, primary.Call{Ref: ref, Held: call.Held, Within: call, Params: params})
+			run, err := p.Verbs.Tool(ctx, primary.Call{
+				Ref:    ref,
+				Held:   call.Held,
+				Within: call,
+				Params: params,
+			})
 			if err != nil || run.Result == nil {
 				return nil, err
 			}
@@ -33,23 +43,42 @@ func MCPParams(p *project.Project) mcpclient.Params {
 func McpOptions(p *project.Project) mcpclient.Options {
 	dir := cmp.Or(p.ToolDir(), p.Env.Base)
 	return mcpclient.Options{
-		Version: p.Env.Version, Dir: dir, Project: p.Spaces.ProjectDir, Consent: p.Consent(), Offline: p.Env.Offline,
+		Version: p.Env.Version,
+		Dir:     dir,
+		Project: p.Spaces.ProjectDir,
+		Consent: p.Consent(),
+		Offline: p.Env.Offline,
 		Confine: func(ctx context.Context, s *mcpclient.Server, identity string, held policy.Held, c *proc.Cmd) (*exec.Sandbox, func(*proc.Result) error, error) {
 			return confineServer(ctx, p, s, identity, held, c)
 		},
-		Env: proc.Merge(proc.Base(p.Env.Environ()), []string{"RYE_PROJECT=" + dir}),
+		Env: proc.Merge(
+			proc.Base(p.Env.Environ()),
+			[]string{"RYE_PROJECT=" + dir},
+		),
 	}
 }
 
 // confineServer starts the program of an MCP server in its sandbox.
-func confineServer(ctx context.Context, p *project.Project, s *mcpclient.Server, identity string, held policy.Held, c *proc.Cmd) (*exec.Sandbox, func(*proc.Result) error, error) {
+func confineServer(
+	ctx context.Context,
+	p *project.Project,
+	s *mcpclient.Server,
+	identity string,
+	held policy.Held,
+	c *proc.Cmd,
+) (*exec.Sandbox, func(*proc.Result) error, error) {
 	def := mcpclient.DefaultSandbox()
 	stated := policy.Profile{}
 	if s.Sandbox != nil {
 		stated = *s.Sandbox
 	}
 	return p.Executor.Confine(ctx, exec.Program{
-		Ref: s.Ref(), Owner: identity, Declared: s.Risk, Profile: stated, Default: &def, Held: held,
+		Ref:      s.Ref(),
+		Owner:    identity,
+		Declared: s.Risk,
+		Profile:  stated,
+		Default:  &def,
+		Held:     held,
 	}, c)
 }
 

@@ -32,7 +32,9 @@ func ReadHidden(f *os.File, ask func()) ([]byte, error) {
 	if err := hide(); err != nil {
 		return nil, err
 	}
-	defer func() { _ = unix.IoctlSetTermios(fd, setTermios, before) }()
+	defer func() {
+		_ = unix.IoctlSetTermios(fd, setTermios, before)
+	}()
 	// It must end before the modes are restored, otherwise a late signal hides what is typed afterwards.
 	stop := afterStop(func() { _ = hide() })
 	defer stop()
@@ -43,7 +45,8 @@ func ReadHidden(f *os.File, ask func()) ([]byte, error) {
 		line = append(line, b[:n]...)
 		// The line is a secret: no copy of it remains in memory that is used again.
 		clear(b[:n])
-		if text, ok := bytes.CutSuffix(line, []byte("\n")); ok {
+		text, ok := bytes.CutSuffix(line, []byte("\n"))
+		if ok {
 			return text, nil
 		}
 		if err != nil {

@@ -30,7 +30,12 @@ type Terminal struct {
 
 // Open begins to read keys from a terminal. What was typed before is discarded.
 func Open(f *os.File) (*Terminal, error) {
-	t := &Terminal{f: f, fd: int(f.Fd()), hangup: make(chan os.Signal, 1), cont: make(chan os.Signal, 1)}
+	t := &Terminal{
+		f:      f,
+		fd:     int(f.Fd()),
+		hangup: make(chan os.Signal, 1),
+		cont:   make(chan os.Signal, 1),
+	}
 	before, err := unix.IoctlGetTermios(t.fd, getTermios)
 	if err != nil {
 		return nil, err

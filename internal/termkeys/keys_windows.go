@@ -122,7 +122,8 @@ func (t *Terminal) keys(list []record) (out []Key) {
 		case utf16.IsSurrogate(c) && t.high == 0:
 			t.high = c
 		case utf16.IsSurrogate(c):
-			out, t.high = append(out, Key(utf16.DecodeRune(t.high, c))), 0
+			out = append(out, Key(utf16.DecodeRune(t.high, c)))
+			t.high = 0
 		default:
 			out = append(out, Key(c))
 		}

@@ -32,7 +32,8 @@ var ErrClosed = errors.New("the terminal is closed")
 // complete; an escape character at the end is one, because a sequence may follow.
 func decode(b []byte) (keys []Key, rest []byte) {
 	for len(b) > 0 {
-		n, key := 1, Key(b[0])
+		n := 1
+		key := Key(b[0])
 		switch {
 		case b[0] == 0x1b:
 			if n = sequence(b); n == 0 {
@@ -51,7 +52,8 @@ func decode(b []byte) (keys []Key, rest []byte) {
 			r, n = utf8.DecodeRune(b)
 			key = Key(r)
 		}
-		keys, b = append(keys, key), b[n:]
+		keys = append(keys, key)
+		b = b[n:]
 	}
 	return keys, nil
 }

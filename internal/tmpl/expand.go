@@ -52,7 +52,11 @@ func fill(s string, env, vars map[string]string) (string, error) {
 // element that is exactly {param:NAME} becomes the parameter: a string as it is,
 // any other value as compact JSON. It is dropped if values does not have it. An element that
 // is exactly {params:NAME} becomes an element for each value of a list.
-func ExpandArgv(args []string, env, vars map[string]string, values map[string]any) ([]string, error) {
+func ExpandArgv(
+	args []string,
+	env, vars map[string]string,
+	values map[string]any,
+) ([]string, error) {
 	out := make([]string, 0, len(args))
 	for i, arg := range args {
 		if p, kind := wholeParam(arg); kind != literal {

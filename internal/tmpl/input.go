@@ -77,4 +77,6 @@ func parseInput(s string) (reference, bool) {
 	return r, r.raw != ""
 }
 
-func isInputName(c byte) bool { return isWord(c) || c == '-' }
+func isInputName(c byte) bool {
+	return isWord(c) || c == '-'
+}

@@ -17,7 +17,9 @@ func Names() []string {
 
 // Lint returns errors for text that Expand refuses, and warnings for text that
 // looks like a template and is not one. The findings have no position.
-func Lint(s string) []diag.Finding { return lint(s, lintName) }
+func Lint(s string) []diag.Finding {
+	return lint(s, lintName)
+}
 
 // LintArg is Lint for an element of an argument vector, which may be a parameter.
 func LintArg(arg string) []diag.Finding {
@@ -52,9 +54,23 @@ func lint(s string, other func(token) (diag.Finding, bool)) []diag.Finding {
 	for s != "" {
 		switch t := cut(&s); t.kind {
 		case broken:
-			fs = append(fs, diag.Errorf(diag.ConfigError, 0, 0, "%q: %s", clip(t.raw), t.why))
+			fs = append(fs, diag.Errorf(
+				diag.ConfigError,
+				0,
+				0,
+				"%q: %s",
+				clip(t.raw),
+				t.why,
+			))
 		case param, params:
-			fs = append(fs, diag.Errorf(diag.ConfigError, 0, 0, "%q: %s", clip(t.raw), whereParams))
+			fs = append(fs, diag.Errorf(
+				diag.ConfigError,
+				0,
+				0,
+				"%q: %s",
+				clip(t.raw),
+				whereParams,
+			))
 		case name, lower:
 			if f, bad := other(t); bad {
 				fs = append(fs, f)
@@ -82,4 +98,6 @@ func lintName(t token) (diag.Finding, bool) {
 }
 
 // clip shortens a template for a message.
-func clip(s string) string { return cuttext.Short(s, 40) }
+func clip(s string) string {
+	return cuttext.Short(s, 40)
+}

@@ -45,7 +45,9 @@ func first(s string) token {
 // dollar parses a text that begins with "${".
 func dollar(s string) token {
 	n := 2 + span(s[2:], isUpper)
-	if n == 2 || n < len(s) && isWord(s[n]) || isDigit(s[2]) {
+	if n == 2 ||
+		n < len(s) && isWord(s[n]) ||
+		isDigit(s[2]) {
 		return foreign(s)
 	}
 	rest := s[n:]
@@ -122,9 +124,15 @@ func span(s string, in func(byte) bool) int {
 	return i
 }
 
-func isDigit(c byte) bool { return '0' <= c && c <= '9' }
-func isUpper(c byte) bool { return 'A' <= c && c <= 'Z' || c == '_' || isDigit(c) }
-func isWord(c byte) bool  { return isUpper(c) || 'a' <= c && c <= 'z' }
+func isDigit(c byte) bool {
+	return '0' <= c && c <= '9'
+}
+func isUpper(c byte) bool {
+	return 'A' <= c && c <= 'Z' || c == '_' || isDigit(c)
+}
+func isWord(c byte) bool {
+	return isUpper(c) || 'a' <= c && c <= 'z'
+}
 
 // isLowerName reports whether id, made of word bytes, is the name of a template.
 func isLowerName(id string) bool {

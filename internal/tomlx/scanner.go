@@ -85,7 +85,13 @@ func (p *scanner) key(path string, n *unstable.Node) string {
 	at := p.position(int(n.Raw.Offset))
 	if len(path)+len(n.Data) >= MaxPath {
 		p.stopped = true
-		p.found = append(p.found, diag.Errorf(diag.ParsingError, at.Line, at.Column, "the keys down to here have more than %d bytes", MaxPath))
+		p.found = append(p.found, diag.Errorf(
+			diag.ParsingError,
+			at.Line,
+			at.Column,
+			"the keys down to here have more than %d bytes",
+			MaxPath,
+		))
 		return path
 	}
 	path = tree.Join(path, string(n.Data))
@@ -95,7 +101,13 @@ func (p *scanner) key(path string, n *unstable.Node) string {
 	}
 	if p.keys > MaxKeys {
 		p.stopped = true
-		p.found = append(p.found, diag.Errorf(diag.TooLarge, at.Line, at.Column, "it has more than %d keys", MaxKeys))
+		p.found = append(p.found, diag.Errorf(
+			diag.TooLarge,
+			at.Line,
+			at.Column,
+			"it has more than %d keys",
+			MaxKeys,
+		))
 	}
 	return path
 }
@@ -105,7 +117,15 @@ func (p *scanner) once(path, mark, what string) {
 	line := p.at.line
 	if first, twice := p.lines[mark+path]; twice {
 		at := diag.Position{Line: line, Column: p.at.off - p.at.lineStart + 1}
-		p.found = append(p.found, diag.Errorf(diag.ParsingError, at.Line, at.Column, "duplicate %s %q, first given in line %d", what, path, first))
+		p.found = append(p.found, diag.Errorf(
+			diag.ParsingError,
+			at.Line,
+			at.Column,
+			"duplicate %s %q, first given in line %d",
+			what,
+			path,
+			first,
+		))
 		return
 	}
 	p.lines[mark+path] = line

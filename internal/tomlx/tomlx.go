@@ -104,7 +104,13 @@ type converter struct {
 
 func (c *converter) fail(path, format string, args ...any) any {
 	at := (&tree.Doc{Pos: c.pos}).At(path)
-	c.found = append(c.found, diag.Errorf(diag.ParsingError, at.Line, at.Column, format, args...))
+	c.found = append(c.found, diag.Errorf(
+		diag.ParsingError,
+		at.Line,
+		at.Column,
+		format,
+		args...,
+	))
 	return nil
 }
 

@@ -130,7 +130,9 @@ func (s *Set) Conflicts(o *Set) bool {
 	if s == nil || o == nil {
 		return true
 	}
-	return overlap(s.Write, o.Write) || overlap(s.Write, o.Read) || overlap(s.Read, o.Write)
+	return overlap(s.Write, o.Write) ||
+		overlap(s.Write, o.Read) ||
+		overlap(s.Read, o.Write)
 }
 
 func overlap(a, b []string) bool {
@@ -149,7 +151,9 @@ func overlap(a, b []string) bool {
 func within(x, y string) bool {
 	x = strings.ToLower(path.Clean(x))
 	y = strings.ToLower(path.Clean(y))
-	return y == whole || x == y || strings.HasPrefix(x, strings.TrimSuffix(y, "/")+"/")
+	return y == whole ||
+		x == y ||
+		strings.HasPrefix(x, strings.TrimSuffix(y, "/")+"/")
 }
 
 // Groups divides calls, in order, into groups that run at the same time, one group after the
@@ -158,7 +162,8 @@ func Groups(calls []*Set) [][]int {
 	var out [][]int
 	for i, s := range calls {
 		n := len(out) - 1
-		if n < 0 || slices.ContainsFunc(out[n], func(j int) bool { return s.Conflicts(calls[j]) }) {
+		if n < 0 ||
+			slices.ContainsFunc(out[n], func(j int) bool { return s.Conflicts(calls[j]) }) {
 			out = append(out, []int{i})
 			continue
 		}

@@ -58,7 +58,9 @@ func (r *Reader) Findings() []diag.Finding {
 }
 
 // Doc returns the Doc that the Reader decodes.
-func (r *Reader) Doc() *Doc { return r.doc }
+func (r *Reader) Doc() *Doc {
+	return r.doc
+}
 
 // Failed returns the number of findings so far that are errors.
 func (r *Reader) Failed() int {
@@ -72,15 +74,22 @@ func (r *Reader) Failed() int {
 }
 
 // Self returns the path of the mapping as messages show it, "" for the root.
-func (r *Reader) Self() string { return r.name }
+func (r *Reader) Self() string {
+	return r.name
+}
 
 // Add adds a finding.
-func (r *Reader) Add(f diag.Finding) { r.shared.findings = append(r.shared.findings, f) }
+func (r *Reader) Add(f diag.Finding) {
+	r.shared.findings = append(r.shared.findings, f)
+}
 
 // Name returns the path of a key as messages show it: tools[0].args.
 func (r *Reader) Name(key string) string {
 	plain := func(c rune) bool {
-		return c == '_' || c == '-' || c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'z'
+		return c == '_' ||
+			c == '-' ||
+			c >= '0' && c <= '9' ||
+			c|0x20 >= 'a' && c|0x20 <= 'z'
 	}
 	switch {
 	case key == "" || strings.TrimFunc(key, plain) != "":
@@ -92,25 +101,41 @@ func (r *Reader) Name(key string) string {
 }
 
 // Path returns the path of a key in Doc.Pos.
-func (r *Reader) Path(key string) string { return Join(r.path, key) }
+func (r *Reader) Path(key string) string {
+	return Join(r.path, key)
+}
 
 // Has reports whether a key is present and not null.
-func (r *Reader) Has(key string) bool { return r.values[key] != nil }
+func (r *Reader) Has(key string) bool {
+	return r.values[key] != nil
+}
 
 // Keys returns the keys of the mapping, sorted.
-func (r *Reader) Keys() []string { return slices.Sorted(maps.Keys(r.values)) }
+func (r *Reader) Keys() []string {
+	return slices.Sorted(maps.Keys(r.values))
+}
 
 // Value returns the value of a key, nil if it is absent.
-func (r *Reader) Value(key string) any { return r.values[key] }
+func (r *Reader) Value(key string) any {
+	return r.values[key]
+}
 
 // Reject reports a value: its path, a space and the text.
 func (r *Reader) Reject(key, format string, args ...any) {
-	r.report(r.Path(key), r.shared.code, r.Name(key)+" "+fmt.Sprintf(format, args...))
+	r.report(
+		r.Path(key),
+		r.shared.code,
+		r.Name(key)+" "+fmt.Sprintf(format, args...),
+	)
 }
 
 // RejectNear is Reject with the known word that is nearest to a wrong one.
 func (r *Reader) RejectNear(key, word string, known []string, format string, args ...any) {
-	f := r.report(r.Path(key), r.shared.code, r.Name(key)+" "+fmt.Sprintf(format, args...))
+	f := r.report(
+		r.Path(key),
+		r.shared.code,
+		r.Name(key)+" "+fmt.Sprintf(format, args...),
+	)
 	if near := suggest.Nearest(word, known); near != "" {
 		*f = f.WithReason("nearest", "nearest", near)
 	}
@@ -118,7 +143,11 @@ func (r *Reader) RejectNear(key, word string, known []string, format string, arg
 
 // RejectSelf reports the mapping itself.
 func (r *Reader) RejectSelf(format string, args ...any) {
-	r.report(r.path, r.shared.code, r.name+" "+fmt.Sprintf(format, args...))
+	r.report(
+		r.path,
+		r.shared.code,
+		r.name+" "+fmt.Sprintf(format, args...),
+	)
 }
 
 // Warn is RejectNear with a warning.
@@ -146,7 +175,13 @@ func (r *Reader) report(path string, code diag.Code, message string) *diag.Findi
 	if pos.Line == 0 && len(r.doc.Pos) > 0 {
 		pos.Line = 1 // a key that is missing at the root has no position
 	}
-	r.shared.findings = append(r.shared.findings, diag.Errorf(code, pos.Line, pos.Column, "%s", message))
+	r.shared.findings = append(r.shared.findings, diag.Errorf(
+		code,
+		pos.Line,
+		pos.Column,
+		"%s",
+		message,
+	))
 	return &r.shared.findings[len(r.shared.findings)-1]
 }
 
@@ -165,7 +200,11 @@ func (r *Reader) Only(known ...string) {
 	slices.Sort(unknown)
 	for i, key := range unknown {
 		if i == maxUnknown {
-			r.report(r.path, r.shared.code, fmt.Sprintf("and %d more unknown fields", len(unknown)-i))
+			r.report(
+				r.path,
+				r.shared.code,
+				fmt.Sprintf("and %d more unknown fields", len(unknown)-i),
+			)
 			return
 		}
 		message := fmt.Sprintf("unknown field %q", r.Name(key))
@@ -241,14 +280,21 @@ func (r *Reader) Int(key string, def, low, high int64) int64 {
 func (r *Reader) Seconds(key string, def, low, high time.Duration) time.Duration {
 	from := int64(low / time.Second)
 	to := int64(high / time.Second)
-	n := r.integer(key, int64(def/time.Second), from, to, fmt.Sprintf("whole seconds from %d to %d", from, to))
+	n := r.integer(
+		key,
+		int64(def/time.Second),
+		from,
+		to,
+		fmt.Sprintf("whole seconds from %d to %d", from, to),
+	)
 	return time.Duration(n) * time.Second
 }
 
 func (r *Reader) integer(key string, def, low, high int64, want string) int64 {
 	if f, ok := r.values[key].(float64); ok {
 		// 5.0 is a whole number, as in JSON Schema.
-		if n := int64(f); float64(n) == f && n >= low && n <= high {
+		n := int64(f)
+		if float64(n) == f && n >= low && n <= high {
 			return n
 		}
 		r.Reject(key, "must be %s, not %v", want, f)
@@ -317,7 +363,9 @@ func (r *Reader) Texts(key string, check func(string) error) []string {
 		return nil
 	}
 	out := make([]string, 0, len(list)) // an empty list is not an absent one
-	at := func(i int) (path, name string) { return Index(r.Path(key), i), fmt.Sprintf("%s[%d]", r.Name(key), i) }
+	at := func(i int) (path, name string) {
+		return Index(r.Path(key), i), fmt.Sprintf("%s[%d]", r.Name(key), i)
+	}
 	for i, v := range list {
 		s, ok := v.(string)
 		if !ok {

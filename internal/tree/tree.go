@@ -24,7 +24,9 @@ type Doc struct {
 }
 
 // New returns an empty Doc.
-func New() *Doc { return &Doc{Root: map[string]any{}, Pos: map[string]diag.Position{}} }
+func New() *Doc {
+	return &Doc{Root: map[string]any{}, Pos: map[string]diag.Position{}}
+}
 
 // At returns the position of a path or of its nearest ancestor that has one,
 // else the zero Pos.

@@ -33,14 +33,20 @@ func For(getenv func(string) string, goos string) Dirs {
 }
 
 // Trust is the directory of the user's trust documents, "" when unknown.
-func (d Dirs) Trust() string { return below(d.Config, "trust") }
+func (d Dirs) Trust() string {
+	return below(d.Config, "trust")
+}
 
 // Account is the directory with the logs of threads that belong to no project, "" when
 // unknown.
-func (d Dirs) Account() string { return below(d.State, "account") }
+func (d Dirs) Account() string {
+	return below(d.State, "account")
+}
 
 // Keys is the directory of the user's key files, "" when unknown.
-func (d Dirs) Keys() string { return below(d.Data, "keys") }
+func (d Dirs) Keys() string {
+	return below(d.Data, "keys")
+}
 
 func xdg(getenv func(string) string) Dirs {
 	home := abs(getenv("HOME"))
@@ -106,7 +112,9 @@ func absWindows(dir string) string {
 	return dir
 }
 
-func isSlash(c byte) bool { return c == '\\' || c == '/' }
+func isSlash(c byte) bool {
+	return c == '\\' || c == '/'
+}
 
 func below(dir, name string) string {
 	if dir == "" {

@@ -86,7 +86,8 @@ func withoutElements(list []any, path []string) (any, bool) {
 // withoutText removes a path from a text that is JSON, as the results of many programs and
 // of MCP servers are.
 func withoutText(s string, path []string) (any, bool) {
-	if t := strings.TrimSpace(s); t == "" || t[0] != '{' && t[0] != '[' {
+	t := strings.TrimSpace(s)
+	if t == "" || t[0] != '{' && t[0] != '[' {
 		return s, false
 	}
 	v, fs := jsonx.ParseMessage([]byte(s))

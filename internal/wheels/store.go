@@ -24,7 +24,9 @@ const MaxWheel = 256 << 20
 type Store struct{ Dir string }
 
 // NewStore returns the store below a cache directory for a Python (see Python.Tag).
-func NewStore(cache, tag string) Store { return Store{filepath.Join(cache, "wheels", tag)} }
+func NewStore(cache, tag string) Store {
+	return Store{filepath.Join(cache, "wheels", tag)}
+}
 
 // Has reports whether a wheel is in the store with the bytes of its digest.
 func (s Store) Has(digest string) bool {
@@ -49,7 +51,8 @@ func (s Store) Read(digest string) ([]byte, error) {
 // not used for long. A cache that cannot be written is not an error.
 func (s Store) Used(digest string, now time.Time) {
 	path := filepath.Join(s.Dir, digest+".whl")
-	if fi, err := os.Lstat(path); err == nil && now.Sub(fi.ModTime()) > time.Hour {
+	fi, err := os.Lstat(path)
+	if err == nil && now.Sub(fi.ModTime()) > time.Hour {
 		_ = os.Chtimes(path, time.Time{}, now)
 	}
 }
@@ -90,7 +93,9 @@ func (s Store) Fetch(ctx context.Context, w Wheel, proxy string) error {
 		return diag.New(diag.TooLarge, "%s: it is larger than %d MiB", doing, MaxWheel>>20)
 	case sum(res.Body) != w.SHA256:
 		return diag.New(diag.HashMismatch, "%s: the file has SHA-256 %s, not the locked %s", doing, sum(res.Body), w.SHA256).
-			WithReason("wheel_changed").WithDetail("expected", w.SHA256).WithDetail("found", sum(res.Body))
+			WithReason("wheel_changed").
+			WithDetail("expected", w.SHA256).
+			WithDetail("found", sum(res.Body))
 	}
 	return atomicfile.Private(s.Dir).Write(w.SHA256+".whl", res.Body, 0o600)
 }

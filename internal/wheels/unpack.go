@@ -56,7 +56,10 @@ func optional(name string) bool {
 	case "_winreg", "java", "vms_lib":
 		return true
 	case "org":
-		return strings.HasPrefix(name, "org/python/") || strings.HasPrefix(name, "org/python.") || strings.HasPrefix(name, "org/__init__.") || path.Dir(name) == "."
+		return strings.HasPrefix(name, "org/python/") ||
+			strings.HasPrefix(name, "org/python.") ||
+			strings.HasPrefix(name, "org/__init__.") ||
+			path.Dir(name) == "."
 	}
 	return false
 }
@@ -168,7 +171,10 @@ func (u *unpacker) target(f *zip.File) (rel string, use bool, err error) {
 	if strings.HasSuffix(name, "/") {
 		return "", false, nil
 	}
-	if !fs.ValidPath(name) || name == "." || strings.ContainsAny(name, "\\:\x00") || f.Mode()&^fs.ModePerm != 0 {
+	if !fs.ValidPath(name) ||
+		name == "." ||
+		strings.ContainsAny(name, "\\:\x00") ||
+		f.Mode()&^fs.ModePerm != 0 {
 		return "", false, diag.New(diag.PathEscape, "reading a wheel: %q is not a regular file inside of it", name)
 	}
 	top, rest, _ := strings.Cut(name, "/")
@@ -198,13 +204,16 @@ func (u *unpacker) add(m member) error {
 	// One byte more: the reader of zip compares size and checksum at the end of the file only.
 	b := make([]byte, m.file.UncompressedSize64+1)
 	n, err := io.ReadFull(r, b)
-	if !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, io.EOF) || uint64(n) != m.file.UncompressedSize64 {
+	if !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, io.EOF) ||
+		uint64(n) != m.file.UncompressedSize64 {
 		return diag.New(diag.ParsingError, "reading %q of a wheel: it does not have the %d bytes that the wheel declares, or another checksum", m.file.Name, m.file.UncompressedSize64)
 	}
 	b = b[:n]
-	if i, ok := u.seen[strings.ToLower(m.rel)]; ok {
+	i, ok := u.seen[strings.ToLower(m.rel)]
+	if ok {
 		// Packages that share a namespace have equal files.
-		if u.files[i].Rel == packageDir+"/"+m.rel && slices.Equal(u.files[i].Bytes, b) {
+		if u.files[i].Rel == packageDir+"/"+m.rel &&
+			slices.Equal(u.files[i].Bytes, b) {
 			return nil
 		}
 		return diag.New(diag.PathEscape, "unpacking wheels: two of them have a file %q", m.rel)

@@ -72,7 +72,12 @@ func (u Uv) Resolve(ctx context.Context, requirements []string, exact bool) ([]W
 		return nil, err
 	}
 	if res.ExitCode != 0 {
-		return nil, diag.New(diag.Unresolvable, "resolving %s with uv: %s", strings.Join(requirements, ", "), cmp.Or(strings.TrimSpace(string(res.Stderr)), "exit status not 0"))
+		return nil, diag.New(
+			diag.Unresolvable,
+			"resolving %s with uv: %s",
+			strings.Join(requirements, ", "),
+			cmp.Or(strings.TrimSpace(string(res.Stderr)), "exit status not 0"),
+		)
 	}
 	return read(res.Stdout)
 }
@@ -81,11 +86,13 @@ func (u Uv) Resolve(ctx context.Context, requirements []string, exact bool) ([]W
 // and its parents is never read.
 func (u Uv) config() []string {
 	dir, _ := proc.Lookup(u.Environ, "XDG_CONFIG_HOME")
-	if home, ok := proc.Lookup(u.Environ, "HOME"); ok && !filepath.IsAbs(dir) {
+	home, ok := proc.Lookup(u.Environ, "HOME")
+	if ok && !filepath.IsAbs(dir) {
 		dir = filepath.Join(home, ".config")
 	}
 	file := filepath.Join(dir, "uv", "uv.toml")
-	if fi, err := os.Stat(file); filepath.IsAbs(dir) && err == nil && fi.Mode().IsRegular() {
+	fi, err := os.Stat(file)
+	if filepath.IsAbs(dir) && err == nil && fi.Mode().IsRegular() {
 		return []string{"--config-file", file}
 	}
 	return []string{"--no-config"}
@@ -118,11 +125,16 @@ func read(text []byte) ([]Wheel, error) {
 			return nil, diag.New(diag.Unresolvable, "%s: %s %s has no wheel for this machine; source distributions are not used", doing, w.Name, w.Version)
 		}
 		w.URL, w.SHA256 = list[0].Text("url"), list[0].Map("hashes").Text("sha256")
-		if w.Name == "" || w.Version == "" || w.URL == "" || len(w.SHA256) != 64 {
+		if w.Name == "" ||
+			w.Version == "" ||
+			w.URL == "" ||
+			len(w.SHA256) != 64 {
 			return nil, diag.New(diag.Unresolvable, "%s: the index gives %s %s no SHA-256", doing, w.Name, w.Version)
 		}
 		out = append(out, w)
 	}
-	slices.SortFunc(out, func(a, b Wheel) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortFunc(out, func(a, b Wheel) int {
+		return cmp.Compare(a.Name, b.Name)
+	})
 	return out, diag.FromFindings(doing, r.Findings())
 }

@@ -51,7 +51,8 @@ func (c *Copy) fillAll(ctx context.Context, repo *gitcmd.Repo, from string, p Pa
 	}
 	w := p.All.walker(ctx, p.Dir)
 	w.skipped = func(string) {} // measure has named it
-	if err := w.top(from, c.Dir()); err != nil || g == nil {
+	err := w.top(from, c.Dir())
+	if err != nil || g == nil {
 		return err
 	}
 	return c.keep(ctx, g.In(c.Dir()))
@@ -81,12 +82,17 @@ func (c *Copy) keep(ctx context.Context, g *gitcmd.Git) error {
 	}
 	defer root.Close()
 	for _, rel := range append(changed, added...) {
-		if fi, err := root.Lstat(rel); err != nil || !fi.Mode().IsRegular() || fi.Size() > maxKept {
+		fi, err := root.Lstat(rel)
+		if err != nil || !fi.Mode().IsRegular() || fi.Size() > maxKept {
 			continue
 		}
 		f, data, err := read(root, rel)
 		if err == nil && f.Kind == Regular {
-			err = atomicfile.Private(c.dir).Replace(path.Join(baseDir, f.Digest), data, 0o600)
+			err = atomicfile.Private(c.dir).Replace(
+				path.Join(baseDir, f.Digest),
+				data,
+				0o600,
+			)
 		}
 		if err != nil {
 			return diag.New(diag.FileSystemError, "making a working copy: %s: %w", rel, err)
@@ -196,9 +202,13 @@ func (w *walker) count(size int64) error {
 	w.bytes += size
 	switch {
 	case w.files > w.MaxFiles:
-		return diag.New(diag.LimitExceeded, "making a working copy: the project has more than %d files", w.MaxFiles).WithReason("copy_size").WithDetail("setting", "copies.max_files")
+		return diag.New(diag.LimitExceeded, "making a working copy: the project has more than %d files", w.MaxFiles).
+			WithReason("copy_size").
+			WithDetail("setting", "copies.max_files")
 	case w.bytes > w.MaxBytes:
-		return diag.New(diag.LimitExceeded, "making a working copy: the files of the project have more than %d bytes", w.MaxBytes).WithReason("copy_size").WithDetail("setting", "copies.max_bytes")
+		return diag.New(diag.LimitExceeded, "making a working copy: the files of the project have more than %d bytes", w.MaxBytes).
+			WithReason("copy_size").
+			WithDetail("setting", "copies.max_bytes")
 	}
 	return nil
 }
@@ -209,7 +219,9 @@ func (w *walker) sub(src, dst *os.Root, rel string, fi fs.FileInfo) error {
 		return nil
 	}
 	if w.dirs++; w.dirs > w.MaxFiles {
-		return diag.New(diag.LimitExceeded, "making a working copy: the project has more than %d directories", w.MaxFiles).WithReason("copy_size").WithDetail("setting", "copies.max_files")
+		return diag.New(diag.LimitExceeded, "making a working copy: the project has more than %d directories", w.MaxFiles).
+			WithReason("copy_size").
+			WithDetail("setting", "copies.max_files")
 	}
 	name := path.Base(rel)
 	below, err := src.OpenRoot(name)
@@ -217,7 +229,8 @@ func (w *walker) sub(src, dst *os.Root, rel string, fi fs.FileInfo) error {
 		return err
 	}
 	defer below.Close()
-	if opened, err := below.Stat("."); err != nil || !os.SameFile(fi, opened) {
+	opened, err := below.Stat(".")
+	if err != nil || !os.SameFile(fi, opened) {
 		return errors.Join(err, diag.New(diag.FileSystemError, "making a working copy: %s was replaced while it was copied", rel))
 	}
 	if dst == nil {
@@ -266,7 +279,10 @@ func (w *walker) file(src, dst *os.Root, name string, fi fs.FileInfo) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(dst.Chmod(name, fi.Mode().Perm()), dst.Chtimes(name, opened.ModTime(), opened.ModTime()))
+	return errors.Join(
+		dst.Chmod(name, fi.Mode().Perm()),
+		dst.Chtimes(name, opened.ModTime(), opened.ModTime()),
+	)
 }
 
 // fill writes a new file.

@@ -92,7 +92,9 @@ func (c *Copy) Apply(ctx context.Context, o Options) (*Applied, error) {
 		return nil, err
 	}
 	out.Changes = slices.DeleteFunc(out.Changes, func(ch Change) bool { // the project has it already
-		return !slices.ContainsFunc(steps, func(s step) bool { return s.Path == ch.Path })
+		return !slices.ContainsFunc(steps, func(s step) bool {
+			return s.Path == ch.Path
+		})
 	})
 	if o.Check || len(steps) == 0 {
 		return out, nil
@@ -137,7 +139,12 @@ func choose(all []Change, paths []string, person bool) (*Applied, error) {
 }
 
 // steps returns the writes that the changes need. The error names every conflict.
-func (c *Copy) steps(ctx context.Context, environ []string, dir string, changes []Change) ([]step, error) {
+func (c *Copy) steps(
+	ctx context.Context,
+	environ []string,
+	dir string,
+	changes []Change,
+) ([]step, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return nil, diag.New(diag.FileSystemError, "opening the project: %w", err)
@@ -151,7 +158,9 @@ func (c *Copy) steps(ctx context.Context, environ []string, dir string, changes 
 		if err != nil {
 			return nil, diag.New(diag.FileSystemError, "reading the project: %w", err)
 		}
-		if ch.is.Kind != Absent && now.Kind == Folder && emptied(root, ch.Path, freed) {
+		if ch.is.Kind != Absent &&
+			now.Kind == Folder &&
+			emptied(root, ch.Path, freed) {
 			now = File{}
 		}
 		s := step{Path: ch.Path, From: now, To: ch.is}
@@ -179,7 +188,9 @@ func (c *Copy) steps(ctx context.Context, environ []string, dir string, changes 
 		return nil, diag.New(diag.Conflict, "applying the working copy %s: the project has changed too: %s", c.ID, strings.Join(conflicts, ", ")).
 			WithReason("copy").WithDetail("paths", conflicts).WithDetail("id", c.ID)
 	}
-	return slices.DeleteFunc(out, func(s step) bool { return s.From == s.To }), nil
+	return slices.DeleteFunc(out, func(s step) bool {
+		return s.From == s.To
+	}), nil
 }
 
 // blocked reports whether the project has a file where a path needs a directory.
@@ -193,7 +204,9 @@ func blocked(root *os.Root, rel string, freed map[string]bool) bool {
 }
 
 // gone reports whether a file that is to be removed is not there: a directory can be.
-func gone(now, to File) bool { return to.Kind == Absent && now.Kind == Folder }
+func gone(now, to File) bool {
+	return to.Kind == Absent && now.Kind == Folder
+}
 
 // emptied reports whether a path is a directory that is gone when files are removed.
 func emptied(root *os.Root, rel string, freed map[string]bool) bool {
@@ -205,7 +218,8 @@ func emptied(root *os.Root, rel string, freed map[string]bool) bool {
 			return fs.ErrExist
 		}
 		if e.IsDir() {
-			if below, err := fs.ReadDir(root.FS(), at); err != nil || len(below) == 0 {
+			below, err := fs.ReadDir(root.FS(), at)
+			if err != nil || len(below) == 0 {
 				return fs.ErrExist
 			}
 		}
@@ -216,8 +230,16 @@ func emptied(root *os.Root, rel string, freed map[string]bool) bool {
 
 // merge makes of the file of the project, which has changed, and that of the copy one file.
 // It reports whether that is possible.
-func (c *Copy) merge(ctx context.Context, environ []string, ch *Change, ours []byte, s *step) (clean bool, err error) {
-	if ch.was.Kind != Regular || ch.is.Kind != Regular || s.From.Kind != Regular {
+func (c *Copy) merge(
+	ctx context.Context,
+	environ []string,
+	ch *Change,
+	ours []byte,
+	s *step,
+) (clean bool, err error) {
+	if ch.was.Kind != Regular ||
+		ch.is.Kind != Regular ||
+		s.From.Kind != Regular {
 		return false, nil
 	}
 	base, ok, err := c.base(ctx, environ, ch)
@@ -240,7 +262,8 @@ func (c *Copy) merge(ctx context.Context, environ []string, ch *Change, ours []b
 		data []byte
 	}{{&v.Base, "base", base}, {&v.Ours, "ours", ours}, {&v.Theirs, "theirs", theirs}} {
 		*f.to = filepath.Join(scratch.Path(), f.name)
-		if err := os.WriteFile(*f.to, f.data, 0o600); err != nil {
+		err := os.WriteFile(*f.to, f.data, 0o600)
+		if err != nil {
 			return false, diag.New(diag.FileSystemError, "merging %s: %w", ch.Path, err)
 		}
 	}
@@ -269,7 +292,12 @@ func (c *Copy) stage(dir string, steps []step) error {
 		if s.To.Kind != Regular {
 			continue
 		}
-		if err := base.Write(filepath.ToSlash(filepath.Join(applyDir, strconv.Itoa(i))), s.data, 0o600); err != nil {
+		err := base.Write(
+			filepath.ToSlash(filepath.Join(applyDir, strconv.Itoa(i))),
+			s.data,
+			0o600,
+		)
+		if err != nil {
 			return err
 		}
 	}
@@ -318,7 +346,8 @@ func (c *Copy) finish() error {
 			return diag.New(diag.FileSystemError, "applying %s: %w", s.Path, err)
 		}
 	}
-	if err := errors.Join(base.Remove(planFile), base.RemoveAll(applyDir)); err != nil {
+	err = errors.Join(base.Remove(planFile), base.RemoveAll(applyDir))
+	if err != nil {
 		return err
 	}
 	if len(changed) > 0 {

@@ -28,7 +28,11 @@ const (
 
 // Diff returns what changed in the copy. New files that git ignores are left out, unless the
 // copy began with such files.
-func (c *Copy) Diff(ctx context.Context, environ []string, judge Judge) ([]Change, error) {
+func (c *Copy) Diff(
+	ctx context.Context,
+	environ []string,
+	judge Judge,
+) ([]Change, error) {
 	is, err := list(ctx, c.Dir(), c.Files)
 	if err != nil {
 		return nil, err
@@ -73,12 +77,17 @@ func (c *Copy) Diff(ctx context.Context, environ []string, judge Judge) ([]Chang
 
 // inModule reports whether a path is in a submodule.
 func (c *Copy) inModule(rel string) bool {
-	return slices.ContainsFunc(c.Modules, func(m string) bool { return rel == m || strings.HasPrefix(rel, m+"/") })
+	return slices.ContainsFunc(c.Modules, func(m string) bool {
+		return rel == m || strings.HasPrefix(rel, m+"/")
+	})
 }
 
 // leaves reports whether a link at a path leads out of the project, as it is spelled.
 func leaves(rel, target string) bool {
-	if target == "" || filepath.IsAbs(target) || strings.HasPrefix(target, "/") || strings.Contains(target, `\`) {
+	if target == "" ||
+		filepath.IsAbs(target) ||
+		strings.HasPrefix(target, "/") ||
+		strings.Contains(target, `\`) {
 		return true
 	}
 	depth := strings.Count(rel, "/")
@@ -99,7 +108,11 @@ func leaves(rel, target string) bool {
 
 // ignored returns which of the new files the rules of git exclude: those of the project's
 // repository and the .gitignore files of the copy.
-func (c *Copy) ignored(ctx context.Context, environ []string, all []Change) (map[string]bool, error) {
+func (c *Copy) ignored(
+	ctx context.Context,
+	environ []string,
+	all []Change,
+) (map[string]bool, error) {
 	var added []string
 	for _, ch := range all {
 		if ch.Kind == Added && !c.inModule(ch.Path) {
@@ -146,7 +159,9 @@ func (c *Copy) Text(ctx context.Context, environ []string, ch *Change) (string, 
 		}
 		return nil, true, nil
 	}
-	was, known, err := show(ch.was, func() ([]byte, bool, error) { return c.base(ctx, environ, ch) })
+	was, known, err := show(ch.was, func() ([]byte, bool, error) {
+		return c.base(ctx, environ, ch)
+	})
 	if err != nil {
 		return "", err
 	}
@@ -168,7 +183,9 @@ func (c *Copy) Text(ctx context.Context, environ []string, ch *Change) (string, 
 	return linediff.Unified(from, to, was, is), nil
 }
 
-func isText(b []byte) bool { return utf8.Valid(b) && !bytes.ContainsRune(b, 0) }
+func isText(b []byte) bool {
+	return utf8.Valid(b) && !bytes.ContainsRune(b, 0)
+}
 
 // content returns the content that a file has in the copy: the one that was compared.
 func (c *Copy) content(ch *Change) ([]byte, error) {
@@ -190,7 +207,11 @@ func (c *Copy) content(ch *Change) ([]byte, error) {
 // base returns the content that a file had when the copy began. ok is false if neither
 // the copy nor the commit has it: a filter of git had changed it, git ignores it, or the copy
 // has no repository.
-func (c *Copy) base(ctx context.Context, environ []string, ch *Change) (b []byte, ok bool, err error) {
+func (c *Copy) base(
+	ctx context.Context,
+	environ []string,
+	ch *Change,
+) (b []byte, ok bool, err error) {
 	kept := filepath.Join(c.dir, baseDir, ch.was.Digest)
 	if b, err := openat.ReadRegular(kept, maxFile); err == nil && digest(b) == ch.was.Digest {
 		return b, true, nil
@@ -206,7 +227,9 @@ func (c *Copy) base(ctx context.Context, environ []string, ch *Change) (b []byte
 	if err != nil {
 		return nil, false, err
 	}
-	i := slices.IndexFunc(entries, func(e gitcmd.Entry) bool { return e.Path == c.Prefix+ch.Path && e.IsFile() })
+	i := slices.IndexFunc(entries, func(e gitcmd.Entry) bool {
+		return e.Path == c.Prefix+ch.Path && e.IsFile()
+	})
 	if i < 0 {
 		return nil, false, nil
 	}
@@ -215,6 +238,10 @@ func (c *Copy) base(ctx context.Context, environ []string, ch *Change) (b []byte
 		return nil, false, err
 	}
 	defer batch.Close()
-	err = batch.Read([]string{entries[i].OID}, maxFile, func(_ int, o gitcmd.Object) { b = o.Data })
+	err = batch.Read(
+		[]string{entries[i].OID},
+		maxFile,
+		func(_ int, o gitcmd.Object) { b = o.Data },
+	)
 	return b, err == nil && digest(b) == ch.was.Digest, err
 }

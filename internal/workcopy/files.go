@@ -86,7 +86,8 @@ func list(ctx context.Context, dir string, known map[string]File) (map[string]Fi
 		case e.IsDir():
 			return nil
 		}
-		if _, ok := known[rel]; known != nil && !ok && e.Type().IsRegular() {
+		_, ok := known[rel]
+		if known != nil && !ok && e.Type().IsRegular() {
 			out[rel] = File{Kind: Regular}
 			return nil
 		}
@@ -128,7 +129,8 @@ func read(root *os.Root, rel string) (File, []byte, error) {
 		return File{}, nil, err
 	}
 	defer f.Close()
-	if opened, err := f.Stat(); err != nil || !os.SameFile(fi, opened) {
+	opened, err := f.Stat()
+	if err != nil || !os.SameFile(fi, opened) {
 		return File{}, nil, errors.Join(err, diag.New(diag.FileSystemError, "reading %s: it changed while it was read", rel))
 	}
 	b, err := io.ReadAll(io.LimitReader(f, maxFile+1))
@@ -164,12 +166,15 @@ func renamed(files map[string]File, name func(string) string) map[string]File {
 }
 
 // isGit reports whether some file system takes a name for the directory of git.
-func isGit(name string) bool { return name == ".git" || gitcmd.Alias(name, ".git") }
+func isGit(name string) bool {
+	return name == ".git" || gitcmd.Alias(name, ".git")
+}
 
 // linked reports whether a directory of a path is a link.
 func linked(root *os.Root, rel string) bool {
 	for dir := path.Dir(rel); dir != "."; dir = path.Dir(dir) {
-		if fi, err := root.Lstat(dir); err == nil && fi.Mode()&fs.ModeSymlink != 0 {
+		fi, err := root.Lstat(dir)
+		if err == nil && fi.Mode()&fs.ModeSymlink != 0 {
 			return true
 		}
 	}
@@ -195,7 +200,9 @@ func write(root *os.Root, rel string, f File, data []byte) error {
 	case Absent:
 		return remove(root, rel)
 	case Link:
-		return swap(root, rel, func(tmp string) error { return root.Symlink(f.Target, tmp) })
+		return swap(root, rel, func(tmp string) error {
+			return root.Symlink(f.Target, tmp)
+		})
 	case Regular:
 		perm := fs.FileMode(0o644)
 		if f.Exec {
@@ -205,7 +212,9 @@ func write(root *os.Root, rel string, f File, data []byte) error {
 		switch fi, err := root.Lstat(rel); {
 		case err != nil:
 		case !fi.Mode().IsRegular():
-			return swap(root, rel, func(tmp string) error { return base.Write(tmp, data, perm) })
+			return swap(root, rel, func(tmp string) error {
+				return base.Write(tmp, data, perm)
+			})
 		case fi.Mode()&0o100 != 0 == f.Exec:
 			perm = 0 // keeps it
 		}
@@ -226,10 +235,12 @@ func swap(root *os.Root, rel string, create func(tmp string) error) error {
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(create(tmp), root.MkdirAll(path.Dir(rel), 0o755)); err != nil {
+	err = errors.Join(create(tmp), root.MkdirAll(path.Dir(rel), 0o755))
+	if err != nil {
 		return err
 	}
-	if fi, err := root.Lstat(rel); err == nil && fi.IsDir() {
+	fi, err := root.Lstat(rel)
+	if err == nil && fi.IsDir() {
 		if err := root.Remove(rel); err != nil { // it has files
 			return err
 		}
@@ -239,7 +250,8 @@ func swap(root *os.Root, rel string, create func(tmp string) error) error {
 
 // remove removes a file, and the directories above it that are empty then.
 func remove(root *os.Root, rel string) error {
-	if err := root.Remove(rel); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	err := root.Remove(rel)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	prune(root, rel)
@@ -249,7 +261,8 @@ func remove(root *os.Root, rel string) error {
 // prune removes the directories of a path that are empty.
 func prune(root *os.Root, rel string) {
 	for dir := path.Dir(rel); dir != "."; dir = path.Dir(dir) {
-		if fi, err := root.Lstat(dir); err == nil && (!fi.IsDir() || root.Remove(dir) != nil) {
+		fi, err := root.Lstat(dir)
+		if err == nil && (!fi.IsDir() || root.Remove(dir) != nil) {
 			return // it is a file now, or has other files
 		}
 	}
@@ -293,7 +306,9 @@ func compare(was, is map[string]File) []Change {
 		}
 	}
 	slices.SortFunc(out, func(a, b Change) int {
-		if x, y := a.Kind == Deleted, b.Kind == Deleted; x != y {
+		x := a.Kind == Deleted
+		y := b.Kind == Deleted
+		if x != y {
 			if x {
 				return -1
 			}

@@ -89,7 +89,8 @@ func Open(dir, id string) (*Copy, error) {
 		return nil, diag.New(diag.FileSystemError, "opening the working copy %s: %w", id, err)
 	}
 	c := &Copy{dir: at}
-	if err := json.Unmarshal(b, c); err != nil || c.ID != id {
+	err = json.Unmarshal(b, c)
+	if err != nil || c.ID != id {
 		return nil, diag.New(diag.FileSystemError, "reading %s: it is not the record of the working copy %s", filepath.Join(at, recordFile), id)
 	}
 	c.Files = renamed(c.Files, unpacked)
@@ -105,7 +106,8 @@ func List(dir, project string) ([]*Copy, error) {
 	}
 	var out []*Copy
 	for _, e := range entries {
-		if c, err := Open(dir, e.Name()); err == nil && c.Project == project {
+		c, err := Open(dir, e.Name())
+		if err == nil && c.Project == project {
 			out = append(out, c)
 		}
 	}
@@ -173,14 +175,16 @@ func Create(ctx context.Context, p Params) (*Copy, error) {
 		c.From, from = p.From.ID, p.From.Dir()
 	}
 	if p.All != nil {
-		if err := p.All.measure(ctx, from, p.Dir); err != nil {
+		err := p.All.measure(ctx, from, p.Dir)
+		if err != nil {
 			return nil, err
 		}
 	}
 	c.dir = filepath.Join(p.Dir, unfinished+p.ID)
 	Sweep(p.Dir, p.Now)
 	base := atomicfile.Private(c.dir)
-	if err := errors.Join(base.RemoveAll(treeDir), base.MkdirAll(treeDir), base.MkdirAll(baseDir)); err != nil {
+	err = errors.Join(base.RemoveAll(treeDir), base.MkdirAll(treeDir), base.MkdirAll(baseDir))
+	if err != nil {
 		return nil, diag.New(diag.FileSystemError, "making a working copy: %w", err)
 	}
 	mark := rand.Text()
@@ -203,7 +207,10 @@ func Create(ctx context.Context, p Params) (*Copy, error) {
 	}
 	final := filepath.Join(p.Dir, p.ID)
 	if err := os.Rename(c.dir, final); err != nil {
-		return nil, errors.Join(diag.New(diag.FileSystemError, "making a working copy: %w", err), os.RemoveAll(c.dir))
+		return nil, errors.Join(
+			diag.New(diag.FileSystemError, "making a working copy: %w", err),
+			os.RemoveAll(c.dir),
+		)
 	}
 	c.dir = final
 	return c, nil
@@ -213,7 +220,8 @@ func Create(ctx context.Context, p Params) (*Copy, error) {
 // in for one that a stopped process left, and removed it: files would be missing.
 func (c *Copy) stillMarked(mark string) error {
 	at := filepath.Join(c.dir, markFile)
-	if b, err := openat.ReadRegular(at, openat.MaxText); err != nil || string(b) != mark {
+	b, err := openat.ReadRegular(at, openat.MaxText)
+	if err != nil || string(b) != mark {
 		return diag.New(diag.FileSystemError, "making a working copy: another process removed it, as more than an hour passed: start the thread again")
 	}
 	return os.Remove(at)
@@ -227,7 +235,8 @@ func objectsOf(repo *gitcmd.Repo) (string, error) {
 		return "", diag.New(diag.FileSystemError, "making a working copy: %w", err)
 	}
 	dir := filepath.Join(common, "objects")
-	if fi, err := os.Lstat(dir); err != nil || !fi.IsDir() {
+	fi, err := os.Lstat(dir)
+	if err != nil || !fi.IsDir() {
 		return "", diag.New(diag.PathEscape, "making a working copy: %s is not a directory: git reads the objects of the repository there", dir).WithReason("objects_link")
 	}
 	return dir, nil
@@ -235,7 +244,13 @@ func objectsOf(repo *gitcmd.Repo) (string, error) {
 
 // fill writes the files of a commit into the copy.
 func (c *Copy) fill(ctx context.Context, repo *gitcmd.Repo, p Params) error {
-	g, err := repo.CopyTo(ctx, filepath.Join(c.dir, treeDir), "rye/"+p.ID, c.Commit, true)
+	g, err := repo.CopyTo(
+		ctx,
+		filepath.Join(c.dir, treeDir),
+		"rye/"+p.ID,
+		c.Commit,
+		true,
+	)
 	if err != nil {
 		return err
 	}
@@ -278,7 +293,8 @@ func (c *Copy) enter(empty bool) error {
 		if err != nil || dir == "" || i < len(dir) && dir[i] != '/' {
 			continue
 		}
-		if fi, serr := root.Lstat(dir[:i]); serr == nil && !fi.IsDir() {
+		fi, serr := root.Lstat(dir[:i])
+		if serr == nil && !fi.IsDir() {
 			err = root.Remove(dir[:i])
 		}
 	}
@@ -319,7 +335,8 @@ func (c *Copy) submodules(ctx context.Context, g *gitcmd.Git) ([]string, error) 
 	}
 	var out []string
 	for _, e := range entries {
-		if rel, below := strings.CutPrefix(e.Path, c.Prefix); below && e.Mode == gitcmd.ModeSubmodule {
+		rel, below := strings.CutPrefix(e.Path, c.Prefix)
+		if below && e.Mode == gitcmd.ModeSubmodule {
 			out = append(out, rel)
 		}
 	}
@@ -367,7 +384,11 @@ func (c *Copy) begin(ctx context.Context, from string, paths []string) error {
 			err = write(to, rel, f, data)
 		}
 		if err == nil && f.Kind == Regular {
-			err = atomicfile.Private(c.dir).Replace(path.Join(baseDir, f.Digest), data, 0o600)
+			err = atomicfile.Private(c.dir).Replace(
+				path.Join(baseDir, f.Digest),
+				data,
+				0o600,
+			)
 		}
 		if err != nil {
 			return diag.New(diag.FileSystemError, "making a working copy: %s: %w", rel, err)
@@ -383,9 +404,15 @@ func Sweep(dir string, now time.Time) {
 	for _, e := range entries {
 		fi, err := e.Info()
 		at := filepath.Join(dir, e.Name())
-		if err == nil && strings.HasPrefix(e.Name(), unfinished) && now.Sub(fi.ModTime()) > time.Hour {
+		if err == nil &&
+			strings.HasPrefix(e.Name(), unfinished) &&
+			now.Sub(fi.ModTime()) > time.Hour {
 			gone := filepath.Join(dir, dropped+e.Name()) // as a whole: its maker may be slow
-			_ = errors.Join(openat.RemoveAll(gone), os.Rename(at, gone), openat.RemoveAll(gone))
+			_ = errors.Join(
+				openat.RemoveAll(gone),
+				os.Rename(at, gone),
+				openat.RemoveAll(gone),
+			)
 		} else if strings.HasPrefix(e.Name(), dropped) {
 			_ = openat.RemoveAll(at)
 		}
@@ -404,7 +431,8 @@ func (c *Copy) Drop(ctx context.Context) error {
 		return err
 	}
 	gone := filepath.Join(filepath.Dir(c.dir), dropped+c.ID)
-	if err := errors.Join(openat.RemoveAll(gone), os.Rename(c.dir, gone)); err != nil {
+	err = errors.Join(openat.RemoveAll(gone), os.Rename(c.dir, gone))
+	if err != nil {
 		return diag.New(diag.FileSystemError, "removing a working copy: %w", err)
 	}
 	if err := openat.RemoveAll(gone); err != nil {

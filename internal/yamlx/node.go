@@ -63,7 +63,8 @@ func (r *reader) bareTag(n *yaml.Node) bool {
 func (r *reader) mapping(n *yaml.Node, path string, depth int) any {
 	out := make(map[string]any, len(n.Content)/2)
 	for i := 0; i+1 < len(n.Content); i += 2 {
-		k, v := n.Content[i], n.Content[i+1]
+		k := n.Content[i]
+		v := n.Content[i+1]
 		if !r.key(k) {
 			r.value(v, path, depth+1)
 			continue

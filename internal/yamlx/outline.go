@@ -103,7 +103,8 @@ func (o *outliner) empty(e *Entry) {
 	if i >= 0 && len(bytes.TrimSpace(o.b[at:at+i])) == 0 {
 		at += i + 1
 	}
-	e.Value.Start, e.Value.End = at, at
+	e.Value.Start = at
+	e.Value.End = at
 }
 
 func (o *outliner) scalarEnd(n *yaml.Node, out *Node, indent int) {

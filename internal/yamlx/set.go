@@ -32,7 +32,8 @@ func setIn(b []byte, n *Node, path []string, value string) []byte {
 		return setIn(b, e.Value, path[1:], value)
 	}
 	text := flowOf(path[1:], value)
-	start, end := e.Value.Start, e.Value.End
+	start := e.Value.Start
+	end := e.Value.End
 	if e.Value.Kind != ScalarNode && !e.Value.Flow || start == end {
 		// A block begins on a later line: the value begins after the colon of the key.
 		start = e.Key.End + bytes.IndexByte(b[e.Key.End:], ':') + 1
@@ -65,7 +66,8 @@ func addEntry(b []byte, n *Node, key, value string) []byte {
 	if len(n.Entries) == 0 {
 		return append(bytes.TrimRight(b, "\n"), "\n"+text+"\n"...)
 	}
-	last, first := n.Entries[len(n.Entries)-1], n.Entries[0].Key
+	last := n.Entries[len(n.Entries)-1]
+	first := n.Entries[0].Key
 	column := first.Start - (bytes.LastIndexByte(b[:first.Start], '\n') + 1)
 	at := len(b)
 	from := max(last.Value.End, last.Key.End)

@@ -18,7 +18,8 @@ func (r *reader) syntax(err error) any {
 	if rest, ok := strings.CutPrefix(text, "line "); ok {
 		num, what, _ := strings.Cut(rest, ": ")
 		if n, err := strconv.Atoi(num); err == nil {
-			line, text = n, what
+			line = n
+			text = what
 			if strings.HasPrefix(what, "did not find expected") && !strings.Contains(what, "character") {
 				line++
 			}

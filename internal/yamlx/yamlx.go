@@ -187,7 +187,8 @@ func (r *reader) offset(line, column int) int {
 			off++
 		}
 	}
-	r.last.column, r.last.off = column, off
+	r.last.column = column
+	r.last.off = off
 	return off
 }
 

@@ -13,10 +13,12 @@ import (
 // commit, so that two bundles of one lock have different package URLs.
 func purl(b lock.Bundle) string {
 	id := b.ID
-	kind, where := "generic", strings.Trim(hostPath(id), "/")
+	kind := "generic"
+	where := strings.Trim(hostPath(id), "/")
 	parts := strings.Split(where, "/")
 	if id.Kind == lock.HostID && parts[0] == "github.com" && len(parts) == 3 {
-		kind, where = "github", strings.ToLower(path.Join(parts[1:]...))
+		kind = "github"
+		where = strings.ToLower(path.Join(parts[1:]...))
 	}
 	var s strings.Builder
 	s.WriteString("pkg:" + kind + "/" + quotePath(where))

@@ -33,7 +33,10 @@ const root = "project"
 // New returns the document of a lock.
 func New(p Params) (*Document, error) {
 	d := &Document{
-		Schema: "http://cyclonedx.org/schema/bom-1.6.schema.json", Format: "CycloneDX", Spec: "1.6", Version: 1,
+		Schema:  "http://cyclonedx.org/schema/bom-1.6.schema.json",
+		Format:  "CycloneDX",
+		Spec:    "1.6",
+		Version: 1,
 		Metadata: Metadata{
 			Tools:     Tools{Components: []Component{{Type: "application", Name: "rye", Version: p.Program}}},
 			Component: Component{Type: "application", Ref: root, Name: cmp.Or(p.Project, root)},
@@ -179,8 +182,12 @@ func memberRef(m lock.Member) string {
 func (w *writer) members(l *lock.Lock) {
 	for _, m := range l.Members {
 		ref := memberRef(m)
-		w.add(Component{Type: "application", Ref: ref, Name: m.Name(),
-			Properties: []Property{{"rye:folder", m.Path}, {"rye:manifest", m.Manifest}}}, w.needed(m.Needs)...)
+		w.add(Component{
+			Type:       "application",
+			Ref:        ref,
+			Name:       m.Name(),
+			Properties: []Property{{"rye:folder", m.Path}, {"rye:manifest", m.Manifest}},
+		}, w.needed(m.Needs)...)
 		w.needs[root] = append(w.needs[root], ref)
 	}
 }

@@ -22,7 +22,12 @@ func ReadFile(ctx context.Context, s Source, o Origin, name string, limit int64)
 }
 
 // ReadFile implements FileReader.
-func (m Multi) ReadFile(ctx context.Context, o Origin, name string, limit int64) ([]byte, error) {
+func (m Multi) ReadFile(
+	ctx context.Context,
+	o Origin,
+	name string,
+	limit int64,
+) ([]byte, error) {
 	s, err := m.of(o.ID)
 	if err != nil {
 		return nil, err
@@ -31,7 +36,12 @@ func (m Multi) ReadFile(ctx context.Context, o Origin, name string, limit int64)
 }
 
 // ReadFile implements FileReader.
-func (r *retry) ReadFile(ctx context.Context, o Origin, name string, limit int64) (b []byte, err error) {
+func (r *retry) ReadFile(
+	ctx context.Context,
+	o Origin,
+	name string,
+	limit int64,
+) (b []byte, err error) {
 	err = r.do(ctx, func() error { b, err = ReadFile(ctx, r.s, o, name, limit); return err })
 	return b, err
 }

@@ -60,11 +60,15 @@ func (w *Writer) Add(path string, executable bool, b []byte) error {
 }
 
 // Discard removes what was not committed.
-func (w *Writer) Discard() { w.w.p.Discard() }
+func (w *Writer) Discard() {
+	w.w.p.Discard()
+}
 
 // Commit moves the snapshot to the directory that its sum names.
 func (w *Writer) Commit(ctx context.Context, o Origin) (*Snapshot, error) {
-	slices.SortFunc(w.w.files, func(a, b File) int { return cmp.Compare(a.Path, b.Path) })
+	slices.SortFunc(w.w.files, func(a, b File) int {
+		return cmp.Compare(a.Path, b.Path)
+	})
 	sum, err := sumOf(w.w.files)
 	if err != nil {
 		return nil, err
@@ -73,10 +77,13 @@ func (w *Writer) Commit(ctx context.Context, o Origin) (*Snapshot, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := w.w.p.Add(cas.TreeFile{Rel: indexName, Bytes: renderIndex(w.w.files)}); err != nil {
+	err = w.w.p.Add(cas.TreeFile{Rel: indexName, Bytes: renderIndex(w.w.files)})
+	if err != nil {
 		return nil, err
 	}
-	root, err := w.w.p.Commit(ctx, key, func(string) bool { return w.c.intact(ctx, sum) })
+	root, err := w.w.p.Commit(ctx, key, func(string) bool {
+		return w.c.intact(ctx, sum)
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -126,7 +133,8 @@ func (c *Cache) Open(sum string) (*Snapshot, error) {
 
 // verify reads every file and refuses files that are not in the index.
 func (s *Snapshot) verify(ctx context.Context) error {
-	if err := s.Each(ctx, func(File, []byte) error { return nil }); err != nil {
+	err := s.Each(ctx, func(File, []byte) error { return nil })
+	if err != nil {
 		return err
 	}
 	known := map[string]bool{indexName: true}
@@ -146,7 +154,8 @@ func (s *Snapshot) verify(ctx context.Context) error {
 // written is not an error: reading from it works.
 func (c *Cache) Used(path string) {
 	now := c.now()
-	if fi, err := os.Stat(path); err == nil && now.Sub(fi.ModTime()) > time.Hour {
+	fi, err := os.Stat(path)
+	if err == nil && now.Sub(fi.ModTime()) > time.Hour {
 		_ = os.Chtimes(path, time.Time{}, now)
 	}
 }

@@ -14,10 +14,14 @@ import (
 )
 
 // Base returns the base for writing below the directory of the cache.
-func (c *Cache) Base() atomicfile.Base { return atomicfile.Private(c.Store.Dir) }
+func (c *Cache) Base() atomicfile.Base {
+	return atomicfile.Private(c.Store.Dir)
+}
 
 // GitDir returns the directory of git sources.
-func (c *Cache) GitDir() string { return filepath.Join(c.Store.Dir, "git") }
+func (c *Cache) GitDir() string {
+	return filepath.Join(c.Store.Dir, "git")
+}
 
 // Info is the size of a cache.
 type Info struct {
@@ -82,7 +86,9 @@ const wheelDir = "wheels"
 
 // isWheel reports whether a path below the cache is the file of a package.
 func isWheel(at []string) bool {
-	return len(at) == 3 && at[0] == wheelDir && strings.HasSuffix(at[2], ".whl")
+	return len(at) == 3 &&
+		at[0] == wheelDir &&
+		strings.HasSuffix(at[2], ".whl")
 }
 
 // GCParams selects what GC removes. The zero value removes entries that were not
@@ -145,12 +151,15 @@ func (c *Cache) gcWheels(ctx context.Context, p GCParams, freed *Freed) error {
 			return cancelled(ctx)
 		}
 		fi, err := os.Lstat(file)
-		if err != nil || !fi.Mode().IsRegular() || !c.unused(file, p.Unused) {
+		if err != nil ||
+			!fi.Mode().IsRegular() ||
+			!c.unused(file, p.Unused) {
 			continue
 		}
 		if !p.DryRun {
 			rel := filepath.Join(wheelDir, filepath.Base(filepath.Dir(file)), filepath.Base(file))
-			if err := c.Base().Remove(filepath.ToSlash(rel)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			err := c.Base().Remove(filepath.ToSlash(rel))
+			if err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return diag.New(diag.FileSystemError, "removing from the cache: %w", err)
 			}
 		}
@@ -177,7 +186,8 @@ func (c *Cache) gcRemotes(ctx context.Context, p GCParams, freed *Freed) error {
 		}
 		size := sizeOf(dir)
 		if !p.DryRun {
-			if err := c.removeRemote(ctx, dir); errors.Is(err, context.DeadlineExceeded) {
+			err := c.removeRemote(ctx, dir)
+			if errors.Is(err, context.DeadlineExceeded) {
 				continue
 			} else if err != nil {
 				return diag.New(diag.FileSystemError, "removing from the cache: %w", err)

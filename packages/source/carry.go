@@ -55,7 +55,8 @@ func CheckPath(p string) error {
 	if p == lock.ProjectFileName {
 		return nil
 	}
-	if rest, ok := strings.CutPrefix(p, aiDir+"/bundles/"); ok && isManifest(rest) {
+	rest, ok := strings.CutPrefix(p, aiDir+"/bundles/")
+	if ok && isManifest(rest) {
 		p = aiDir + "/" + rest // the rules for other files apply, too
 	}
 	return bundle.CheckPath(p)

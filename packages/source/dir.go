@@ -37,7 +37,8 @@ func (d Dir) Versions(ctx context.Context, id lock.ID) (*Listing, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := d.Revalidate(ctx, Origin{ID: id}); err != nil {
+	err = d.Revalidate(ctx, Origin{ID: id})
+	if err != nil {
 		return nil, err
 	}
 	return &Listing{ID: id, URL: p, Versions: []Version{{Version: lock.LocalVersion}}}, nil
@@ -61,7 +62,8 @@ func (d Dir) Revalidate(_ context.Context, o Origin) error {
 	if err != nil {
 		return err
 	}
-	if _, err := filepath.EvalSymlinks(p); errors.Is(err, fs.ErrNotExist) {
+	_, err = filepath.EvalSymlinks(p)
+	if errors.Is(err, fs.ErrNotExist) {
 		return diag.New(diag.SourceNotFound, "looking for %s: there is no folder %q", o.ID, p)
 	} else if err != nil {
 		return diag.New(diag.FileSystemError, "looking for %s: %w", o.ID, err)
@@ -100,7 +102,8 @@ func (d Dir) Fetch(ctx context.Context, o Origin) (*Snapshot, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := w.Add(p, info.Mode&0o111 != 0, b); err != nil {
+		err = w.Add(p, info.Mode&0o111 != 0, b)
+		if err != nil {
 			return nil, err
 		}
 	}

@@ -14,7 +14,9 @@ const maxRetries = 2
 
 // Retry returns a source that repeats calls which failed with a retryable error,
 // after 0.2 s and after another 0.4 s.
-func Retry(s Source) Source { return &retry{s} }
+func Retry(s Source) Source {
+	return &retry{s}
+}
 
 type retry struct{ s Source }
 
@@ -54,7 +56,11 @@ func (r *retry) Versions(ctx context.Context, id lock.ID) (l *Listing, err error
 }
 
 // Resolve implements Source.
-func (r *retry) Resolve(ctx context.Context, id lock.ID, query string) (o Origin, err error) {
+func (r *retry) Resolve(
+	ctx context.Context,
+	id lock.ID,
+	query string,
+) (o Origin, err error) {
 	err = r.do(ctx, func() error { o, err = r.s.Resolve(ctx, id, query); return err })
 	return o, err
 }
@@ -67,5 +73,7 @@ func (r *retry) Fetch(ctx context.Context, o Origin) (s *Snapshot, err error) {
 
 // Revalidate implements Source.
 func (r *retry) Revalidate(ctx context.Context, o Origin) error {
-	return r.do(ctx, func() error { return r.s.Revalidate(ctx, o) })
+	return r.do(ctx, func() error {
+		return r.s.Revalidate(ctx, o)
+	})
 }

@@ -73,7 +73,11 @@ func (s *Snapshot) Release() {
 }
 
 // InMemory returns a snapshot whose files are in memory and not in a cache.
-func InMemory(o Origin, files map[string][]byte, executable func(path string) bool) (*Snapshot, error) {
+func InMemory(
+	o Origin,
+	files map[string][]byte,
+	executable func(path string) bool,
+) (*Snapshot, error) {
 	s := &Snapshot{Origin: o, kept: files}
 	for _, p := range slices.Sorted(maps.Keys(files)) {
 		b := files[p]
@@ -105,7 +109,9 @@ func (s *Snapshot) keepFile(path string, b []byte) {
 
 // Dir returns the read-only directory of the files. It is not verified: use Read, or
 // verify copies.
-func (s *Snapshot) Dir() string { return filepath.Join(s.root, filesName) }
+func (s *Snapshot) Dir() string {
+	return filepath.Join(s.root, filesName)
+}
 
 // Size returns the bytes of all files.
 func (s *Snapshot) Size() (n int64) {
@@ -117,7 +123,9 @@ func (s *Snapshot) Size() (n int64) {
 
 // File returns the entry of a path.
 func (s *Snapshot) File(path string) (File, bool) {
-	i, ok := slices.BinarySearchFunc(s.Files, path, func(f File, p string) int { return strings.Compare(f.Path, p) })
+	i, ok := slices.BinarySearchFunc(s.Files, path, func(f File, p string) int {
+		return strings.Compare(f.Path, p)
+	})
 	if !ok {
 		return File{}, false
 	}
@@ -129,7 +137,14 @@ func (s *Snapshot) File(path string) (File, bool) {
 func (s *Snapshot) Read(path string) ([]byte, error) {
 	f, ok := s.File(path)
 	if !ok {
-		return nil, diag.New(diag.BundleFileMissing, "reading %s of %s %s: %w", path, s.Origin.ID, s.Origin.Version, fs.ErrNotExist)
+		return nil, diag.New(
+			diag.BundleFileMissing,
+			"reading %s of %s %s: %w",
+			path,
+			s.Origin.ID,
+			s.Origin.Version,
+			fs.ErrNotExist,
+		)
 	}
 	if b := s.keptFile(path); b != nil || s.root == "" {
 		return b, nil
@@ -155,7 +170,8 @@ func (s *Snapshot) read(d *openat.Dir, f File) ([]byte, error) {
 	if err != nil && diag.CodeOf(err) != diag.TooLarge {
 		why = err.Error()
 	}
-	return nil, diag.New(diag.HashMismatch, "reading %s from the cache (%s): %s", f.Path, s.root, why).WithReason("cache")
+	return nil, diag.New(diag.HashMismatch, "reading %s from the cache (%s): %s", f.Path, s.root, why).
+		WithReason("cache")
 }
 
 // Each calls fn with the verified bytes of every file, in the order of paths.
@@ -188,7 +204,8 @@ func (s *Snapshot) eachInMemory(ctx context.Context, fn func(f File, b []byte) e
 		if ctx.Err() != nil {
 			return cancelled(ctx)
 		}
-		if err := fn(f, s.keptFile(f.Path)); err != nil {
+		err := fn(f, s.keptFile(f.Path))
+		if err != nil {
 			return err
 		}
 	}
@@ -196,12 +213,16 @@ func (s *Snapshot) eachInMemory(ctx context.Context, fn func(f File, b []byte) e
 }
 
 // Tree returns the files in .ai for bundle.Verify.
-func (s *Snapshot) Tree() bundle.Tree { return snapshotTree{s} }
+func (s *Snapshot) Tree() bundle.Tree {
+	return snapshotTree{s}
+}
 
 type snapshotTree struct{ s *Snapshot }
 
 // Modes implements bundle.Tree: the index keeps modes on every system.
-func (t snapshotTree) Modes() bool { return true }
+func (t snapshotTree) Modes() bool {
+	return true
+}
 
 // Read implements bundle.Tree.
 func (t snapshotTree) Read(path string, limit int64) ([]byte, bool, error) {
@@ -254,7 +275,14 @@ func renderIndex(files []File) []byte {
 	var b bytes.Buffer
 	b.WriteString(indexHead)
 	for _, f := range files {
-		fmt.Fprintf(&b, "%s %d %s %s\n", f.Digest.Hex(), f.Size, mode(f), f.Path)
+		fmt.Fprintf(
+			&b,
+			"%s %d %s %s\n",
+			f.Digest.Hex(),
+			f.Size,
+			mode(f),
+			f.Path,
+		)
 	}
 	return b.Bytes()
 }
@@ -282,7 +310,11 @@ func parseIndex(b []byte) ([]File, error) {
 		}
 		d, err := item.ParseDigest("sha256:" + words[0])
 		size, err2 := strconv.ParseInt(words[1], 10, 64)
-		if err != nil || err2 != nil || size < 0 || size > bundle.MaxFile || openat.CheckRel(words[3]) != nil {
+		if err != nil ||
+			err2 != nil ||
+			size < 0 ||
+			size > bundle.MaxFile ||
+			openat.CheckRel(words[3]) != nil {
 			return nil, errIndex
 		}
 		files = append(files, File{
@@ -292,7 +324,9 @@ func parseIndex(b []byte) ([]File, error) {
 			Digest:     d,
 		})
 	}
-	sorted := slices.IsSortedFunc(files, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
+	sorted := slices.IsSortedFunc(files, func(a, b File) int {
+		return strings.Compare(a.Path, b.Path)
+	})
 	if !sorted || !bytes.Equal(renderIndex(files), b) {
 		return nil, errIndex
 	}
@@ -316,7 +350,8 @@ func (w *pendingSnapshot) add(path string, executable bool, b []byte) error {
 	if w.total += f.Size; w.total > lock.MaxTreeSize {
 		return diag.New(diag.TooLarge, "storing files: together they have more than %d bytes", lock.MaxTreeSize)
 	}
-	if err := w.p.Add(cas.TreeFile{Rel: filesName + "/" + path, Bytes: b, Exec: executable}); err != nil {
+	err := w.p.Add(cas.TreeFile{Rel: filesName + "/" + path, Bytes: b, Exec: executable})
+	if err != nil {
 		return err
 	}
 	w.files = append(w.files, f)

@@ -53,7 +53,9 @@ type Origin struct {
 }
 
 // Local reports whether the origin is a directory of this machine.
-func (o Origin) Local() bool { return o.Version == lock.LocalVersion }
+func (o Origin) Local() bool {
+	return o.Version == lock.LocalVersion
+}
 
 // Version is one version of a bundle.
 type Version struct {

@@ -12,7 +12,9 @@ import (
 // snapshotKey returns a file name for "h1:<base64>".
 func snapshotKey(sum string) (string, error) {
 	b, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(sum, "h1:"))
-	if err != nil || len(b) != 32 || "h1:"+base64.StdEncoding.EncodeToString(b) != sum {
+	if err != nil ||
+		len(b) != 32 ||
+		"h1:"+base64.StdEncoding.EncodeToString(b) != sum {
 		return "", diag.New(diag.HashMismatch, "reading sum %q: it is not h1: and the base64 of 32 bytes", sum)
 	}
 	return "h1-" + hex.EncodeToString(b), nil
@@ -28,7 +30,9 @@ func sumOfKey(key string) string {
 }
 
 // sumOf is the hash of a tree that a lock records.
-func sumOf(files []File) (string, error) { return lock.HashTree(treeOf(files)) }
+func sumOf(files []File) (string, error) {
+	return lock.HashTree(treeOf(files))
+}
 
 func treeOf(files []File) []lock.TreeFile {
 	out := make([]lock.TreeFile, len(files))

@@ -61,7 +61,11 @@ func (w *Workspace) Do(ctx context.Context, req Request) *diag.Envelope {
 
 // call executes a verb with arguments that fit its schema. The envelope is not
 // nil when the error is not.
-func (w *Workspace) call(ctx context.Context, req Request, args map[string]any) (env *diag.Envelope, err error) {
+func (w *Workspace) call(
+	ctx context.Context,
+	req Request,
+	args map[string]any,
+) (env *diag.Envelope, err error) {
 	env = &diag.Envelope{}
 	from, remote, err := inRegistry(args)
 	switch verb := policy.Verb(req.Name); {
@@ -95,7 +99,11 @@ func failed(err error, meta any) *diag.Envelope {
 
 // search answers a search. Descriptions of untrusted items are not shown: a model would read
 // them as instructions.
-func (w *Workspace) search(ctx context.Context, held policy.Held, args map[string]any) (any, error) {
+func (w *Workspace) search(
+	ctx context.Context,
+	held policy.Held,
+	args map[string]any,
+) (any, error) {
 	if text(args, "space") == search.RegistrySpace {
 		return w.searchRegistry(ctx, held, args)
 	}
@@ -112,7 +120,9 @@ func (w *Workspace) search(ctx context.Context, held policy.Held, args map[strin
 	}
 	for i := range res.Hits {
 		hit := &res.Hits[i]
-		if hit.Trust != string(trust.Trusted) && hit.Trust != trust.AgentWord && hit.Trust != trust.RuntimeWord {
+		if hit.Trust != string(trust.Trusted) &&
+			hit.Trust != trust.AgentWord &&
+			hit.Trust != trust.RuntimeWord {
 			// A model reads descriptions as instructions.
 			hit.Title = ""
 			hit.Description = "not shown, because the item is not trusted: " + hit.Trust

@@ -23,7 +23,11 @@ import (
 const maxName = 4096
 
 // arguments parses the arguments of a verb and checks them with fit.
-func (w *Workspace) arguments(ctx context.Context, name string, raw json.RawMessage) (map[string]any, error) {
+func (w *Workspace) arguments(
+	ctx context.Context,
+	name string,
+	raw json.RawMessage,
+) (map[string]any, error) {
 	if len(strings.TrimSpace(string(raw))) == 0 || string(raw) == "null" {
 		raw = json.RawMessage("{}")
 	}
@@ -38,7 +42,11 @@ func (w *Workspace) arguments(ctx context.Context, name string, raw json.RawMess
 // schema's defaults. Unambiguous variants are accepted: a ref or a path as
 // item_id, parameters as a text of JSON. Everything else is reported in one
 // error, with the corrected call if there is one.
-func (w *Workspace) fit(ctx context.Context, name string, args map[string]any) (map[string]any, error) {
+func (w *Workspace) fit(
+	ctx context.Context,
+	name string,
+	args map[string]any,
+) (map[string]any, error) {
 	c, err := w.compiled(ctx, name)
 	if err != nil {
 		return nil, err
@@ -71,7 +79,9 @@ func (w *Workspace) fit(ctx context.Context, name string, args map[string]any) (
 	if len(unknown) > 0 && !ok {
 		bad[unknown[0]].Message += w.named(ctx, name, props, args)
 	}
-	e := diag.Typed(diag.FromFindings("reading the arguments of "+name, bad)).WithReason("arguments").WithDetail("tool", name)
+	e := diag.Typed(diag.FromFindings("reading the arguments of "+name, bad)).
+		WithReason("arguments").
+		WithDetail("tool", name)
 	if ok {
 		e.WithReason("arguments_corrected").WithDetail("corrected_call", better)
 	}
@@ -148,7 +158,13 @@ func object(text []byte) (map[string]any, []diag.Finding) {
 	v, fs := jsonx.ParseMessage(text)
 	m, ok := v.(map[string]any)
 	if !ok && len(fs) == 0 {
-		fs = []diag.Finding{diag.Errorf(diag.ParsingError, 1, 1, "the top level is %s, an object is required", tree.TypeName(v))}
+		fs = []diag.Finding{diag.Errorf(
+			diag.ParsingError,
+			1,
+			1,
+			"the top level is %s, an object is required",
+			tree.TypeName(v),
+		)}
 	}
 	return m, fs
 }
@@ -158,7 +174,14 @@ func (w *Workspace) identify(ctx context.Context, args map[string]any) []diag.Fi
 	word := text(args, "item_id")
 	kind := text(args, "item_type")
 	if len(word) > maxName {
-		return []diag.Finding{diag.Errorf(diag.ValidationFailed, 0, 0, "$.item_id has %d bytes, more than %d", len(word), maxName)}
+		return []diag.Finding{diag.Errorf(
+			diag.ValidationFailed,
+			0,
+			0,
+			"$.item_id has %d bytes, more than %d",
+			len(word),
+			maxName,
+		)}
 	}
 	if id, bundle, ok := strings.Cut(word, registryMark); ok { // the kind may be in front, as for rye add
 		ref, err := item.ParseRef(id, item.Kind(kind))
@@ -173,7 +196,15 @@ func (w *Workspace) identify(ctx context.Context, args map[string]any) []diag.Fi
 		return nil
 	}
 	if kind != "" && kind != string(ref.Kind) {
-		return []diag.Finding{diag.Errorf(diag.ValidationFailed, 0, 0, "$.item_id %q is a %s, but item_type is %q", word, ref.Kind, kind)}
+		return []diag.Finding{diag.Errorf(
+			diag.ValidationFailed,
+			0,
+			0,
+			"$.item_id %q is a %s, but item_type is %q",
+			word,
+			ref.Kind,
+			kind,
+		)}
 	}
 	args["item_type"], args["item_id"] = string(ref.Kind), ref.ID
 	return nil
@@ -189,7 +220,9 @@ func (w *Workspace) find(ctx context.Context, word, kind string) (item.Ref, bool
 		ref, err := w.Verbs.Resolver().Ref(ctx, word)
 		return ref, err == nil
 	}
-	if kind, pattern, ok := strings.Cut(word, ":"); ok && strings.ContainsAny(pattern, "*?[") && item.CheckKind(item.Kind(kind)) == nil {
+	if kind, pattern, ok := strings.Cut(word, ":"); ok &&
+		strings.ContainsAny(pattern, "*?[") &&
+		item.CheckKind(item.Kind(kind)) == nil {
 		return item.Ref{Kind: item.Kind(kind), ID: pattern}, true
 	}
 	if !strings.ContainsAny(word, "./\\") || word == "" {
@@ -248,7 +281,11 @@ func corrected(props map[string]any, args map[string]any) (out map[string]any, o
 // inParameters returns the arguments of execute with the item's own parameters moved
 // into parameters, where they were given next to item_id. ok is false if there are
 // none, or other unknown names.
-func (w *Workspace) inParameters(ctx context.Context, verb string, props, args map[string]any) (out map[string]any, ok bool) {
+func (w *Workspace) inParameters(
+	ctx context.Context,
+	verb string,
+	props, args map[string]any,
+) (out map[string]any, ok bool) {
 	if verb != string(policy.Execute) {
 		return nil, false
 	}

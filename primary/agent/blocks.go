@@ -47,7 +47,10 @@ func Blocks(env Result) (blocks []message.Block, data any) {
 	case isTool && env.IsPage() && env.PageBytes > 0:
 		blocks = []message.Block{message.TextBlock(resulttext.Text(resulttext.Fit(p.whole, env.PageBytes)))}
 	case isTool:
-		blocks = append([]message.Block{message.TextBlock(resulttext.Text(p.shown))}, p.media()...)
+		blocks = append(
+			[]message.Block{message.TextBlock(resulttext.Text(p.shown))},
+			p.media()...,
+		)
 	default:
 		blocks = []message.Block{message.TextBlock(resulttext.Text(env.Data))}
 	}
@@ -90,7 +93,8 @@ func failureText(f *diag.Failure) string {
 	}
 	message := shown.Message
 	if rest, found := strings.CutPrefix(message, "running "); found {
-		if _, after, found := strings.Cut(rest, ": "); found && strings.HasPrefix(rest, "tool:") {
+		_, after, found := strings.Cut(rest, ": ")
+		if found && strings.HasPrefix(rest, "tool:") {
 			message = after
 		}
 	}
@@ -171,7 +175,8 @@ func (p *presented) contentBlocks() []message.Block {
 func (p *presented) media() []message.Block {
 	var out []message.Block
 	for i := range p.blocks {
-		if b := p.block(int64(i)); b.Type != message.Text {
+		b := p.block(int64(i))
+		if b.Type != message.Text {
 			out = append(out, b)
 		}
 	}
@@ -182,7 +187,8 @@ func (p *presented) media() []message.Block {
 func (p *presented) block(i int64) message.Block {
 	b := blockFrom(p.blocks[i])
 	m, _ := p.whole.(map[string]any)
-	if name, _ := m["file_path"].(string); b.IsMedia() && name != "" {
+	name, _ := m["file_path"].(string)
+	if b.IsMedia() && name != "" {
 		b.Name = path.Base(name)
 	}
 	b.Prepared = p.prepared

@@ -63,7 +63,13 @@ type brokerLevel struct {
 // NewBroker returns the broker of a program that is about to start. ctx is the context of its
 // run. open returns the workspace of a call. The error is LIMIT_EXCEEDED if brokers
 // are nested too deep.
-func NewBroker(ctx context.Context, held policy.Held, current exec.Current, home string, open func(ctx context.Context, within exec.Call) (*Workspace, error)) (*Broker, error) {
+func NewBroker(
+	ctx context.Context,
+	held policy.Held,
+	current exec.Current,
+	home string,
+	open func(ctx context.Context, within exec.Call) (*Workspace, error),
+) (*Broker, error) {
 	level, _ := ctx.Value(brokerKey{}).(brokerLevel)
 	if level.tree == nil {
 		level.tree = &brokerTree{}
@@ -205,15 +211,23 @@ func (b *Broker) Made() exec.BrokerCalls {
 }
 
 // Prompts returns none: a broker has the four verbs.
-func (b *Broker) Prompts(context.Context) ([]Prompt, error) { return []Prompt{}, nil }
+func (b *Broker) Prompts(context.Context) ([]Prompt, error) {
+	return []Prompt{}, nil
+}
 
 // Prompt returns an error.
-func (b *Broker) Prompt(_ context.Context, name string, _ map[string]string) (*PromptText, error) {
+func (b *Broker) Prompt(
+	_ context.Context,
+	name string,
+	_ map[string]string,
+) (*PromptText, error) {
 	return nil, diag.New(diag.ItemNotFound, "reading prompt %q: a broker has no prompts", name)
 }
 
 // Resources returns none.
-func (b *Broker) Resources(context.Context) ([]Resource, error) { return []Resource{}, nil }
+func (b *Broker) Resources(context.Context) ([]Resource, error) {
+	return []Resource{}, nil
+}
 
 // Resource returns an error.
 func (b *Broker) Resource(_ context.Context, uri string) (text, mime string, err error) {

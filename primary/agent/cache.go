@@ -45,7 +45,9 @@ func (w *Workspace) own(ctx context.Context, name string) (*resolve.Item, error)
 	return w.Cache.items.GetFact(ctx, name, once.Fact[*resolve.Item]{
 		Find: find,
 		// The file of an item that replaces the embedded one may change.
-		Valid: func(it *resolve.Item) bool { return it.Root.Embedded() },
+		Valid: func(it *resolve.Item) bool {
+			return it.Root.Embedded()
+		},
 	})
 }
 
@@ -77,4 +79,6 @@ func (w *Workspace) compiled(ctx context.Context, name string) (compiled, error)
 }
 
 // verbRef returns the ref of a verb's item.
-func verbRef(name string) item.Ref { return item.Ref{Kind: item.Tool, ID: "rye/primary/" + name} }
+func verbRef(name string) item.Ref {
+	return item.Ref{Kind: item.Tool, ID: "rye/primary/" + name}
+}

@@ -70,7 +70,9 @@ func (c *cutter) fit() []byte {
 		if c.env.Error != nil {
 			c.env.Error.Details, _ = details.(map[string]any)
 		}
-		if excess := c.excess(); excess <= 0 || !cutLargest([]*any{&c.env.Data, &details}, excess+margin) {
+		excess := c.excess()
+		if excess <= 0 ||
+			!cutLargest([]*any{&c.env.Data, &details}, excess+margin) {
 			break
 		}
 	}
@@ -109,7 +111,13 @@ func (c *cutter) cutText() {
 			size = n
 		}
 	}
-	named(slot{c.env.Data, func(v any) { c.env.Data = v }}, "", visit)
+	named(
+		slot{c.env.Data, func(v any) {
+			c.env.Data = v
+		}},
+		"",
+		visit,
+	)
 	if c.env.Error != nil {
 		named(slot{c.env.Error.Details, func(any) {}}, "", visit)
 	}
@@ -143,7 +151,11 @@ func named(s slot, key string, visit func(slot, int)) {
 			if k == "text" && key != "content" {
 				continue
 			}
-			named(slot{v[k], func(c any) { v[k] = c }}, k, visit)
+			named(
+				slot{v[k], func(c any) { v[k] = c }},
+				k,
+				visit,
+			)
 		}
 	}
 }
@@ -225,7 +237,9 @@ func cutLargest(values []*any, excess int) bool {
 	if size == 0 {
 		return false
 	}
-	remaining := func(length int) int { return min(length*max(size-excess, 0)/size, length-1) }
+	remaining := func(length int) int {
+		return min(length*max(size-excess, 0)/size, length-1)
+	}
 	switch v := largest.value.(type) {
 	case string:
 		short, _ := cutMiddle(v, max(size-excess, margin))
@@ -275,7 +289,10 @@ func walk(s slot, visit func(slot, int)) int {
 		total := 2
 		largest := 0
 		for _, k := range slices.Sorted(maps.Keys(v)) {
-			n := len(k) + 4 + walk(slot{v[k], func(c any) { v[k] = c }}, visit)
+			n := len(k) + 4 + walk(
+				slot{v[k], func(c any) { v[k] = c }},
+				visit,
+			)
 			total += n
 			largest = max(largest, n)
 		}
@@ -288,7 +305,9 @@ func walk(s slot, visit func(slot, int)) int {
 }
 
 // quotedLen returns the length of a text as JSON, in characters.
-func quotedLen(s string) int { return 2 + cuttext.Measure(cuttext.Quoted).Of(s) }
+func quotedLen(s string) int {
+	return 2 + cuttext.Measure(cuttext.Quoted).Of(s)
+}
 
 // cutMiddle removes lines from the middle of a text so that at most budget
 // characters of JSON remain, and states how much is missing. It returns the number

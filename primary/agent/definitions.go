@@ -42,7 +42,12 @@ type Definitions struct {
 
 // Names returns the names of the four verbs, sorted.
 func Names() []string {
-	return []string{string(policy.Execute), string(policy.Load), string(policy.Search), string(policy.Sign)}
+	return []string{
+		string(policy.Execute),
+		string(policy.Load),
+		string(policy.Search),
+		string(policy.Sign),
+	}
 }
 
 // Definitions returns the verbs that an agent with these permissions may use for at
@@ -70,14 +75,16 @@ func (w *Workspace) Definitions(ctx context.Context, held policy.Held) (*Definit
 
 // refuse adds an error to Refused, once: one extractor can stop several items.
 func (d *Definitions) refuse(err error) {
-	if err != nil && !slices.ContainsFunc(d.Refused, func(other error) bool { return other.Error() == err.Error() }) {
+	if err != nil &&
+		!slices.ContainsFunc(d.Refused, func(other error) bool { return other.Error() == err.Error() }) {
 		d.Refused = append(d.Refused, err)
 	}
 }
 
 // offers reports whether the agent may use the verb for any item.
 func (w *Workspace) offers(held policy.Held, name string) bool {
-	return held.AllowsAny(policy.Verb(name)) == nil && (name != string(policy.Sign) || w.Settings.Sign != SignDeny)
+	return held.AllowsAny(policy.Verb(name)) == nil &&
+		(name != string(policy.Sign) || w.Settings.Sign != SignDeny)
 }
 
 func (w *Workspace) define(ctx context.Context, name string) (d *Definition, refused, err error) {
@@ -95,7 +102,8 @@ func (w *Workspace) define(ctx context.Context, name string) (d *Definition, ref
 	if d.InputSchema, err = orderedSchema(withDescriptions(w.schemaOf(own, w.kinds(ctx)), it), own); err != nil {
 		return nil, nil, err
 	}
-	if out, ok := own.Meta.Fields["output_schema"].(map[string]any); ok {
+	out, ok := own.Meta.Fields["output_schema"].(map[string]any)
+	if ok {
 		d.OutputSchema, err = jsonx.Marshal(out)
 	}
 	return d, refused, err
@@ -185,7 +193,8 @@ func (w *Workspace) schemaOf(own *resolve.Item, kinds []string) map[string]any {
 		delete(props, "project_path")
 		out["properties"] = props
 	}
-	if props, _ := out["properties"].(map[string]any); props["query"] != nil && w.pinned() {
+	props, _ := out["properties"].(map[string]any)
+	if props["query"] != nil && w.pinned() {
 		decl, _ := props["space"].(map[string]any)
 		spaces, _ := decl["enum"].([]any)
 		setEnum(out, "space", append(slices.Clone(spaces), search.RegistrySpace))
@@ -209,7 +218,9 @@ func setEnum(s map[string]any, name string, values []any) {
 }
 
 // pinned reports whether the user pinned a registry.
-func (w *Workspace) pinned() bool { return w.Registry != nil && w.Registry.Pinned() }
+func (w *Workspace) pinned() bool {
+	return w.Registry != nil && w.Registry.Pinned()
+}
 
 func hints(it *resolve.Item) Hints {
 	m, _ := it.Meta.Fields["annotations"].(map[string]any)

@@ -10,17 +10,28 @@ import (
 	"github.com/ryeos/rye/resolve"
 )
 
-func (w *Workspace) execute(ctx context.Context, req Request, args map[string]any) (*diag.Envelope, error) {
+func (w *Workspace) execute(
+	ctx context.Context,
+	req Request,
+	args map[string]any,
+) (*diag.Envelope, error) {
 	env := &diag.Envelope{}
 	ref, err := refOf(args)
 	if err != nil {
 		return env, err
 	}
-	call := primary.Call{Ref: ref, Held: req.Held, Within: req.Within, Ask: req.Ask}
+	call := primary.Call{
+		Ref:    ref,
+		Held:   req.Held,
+		Within: req.Within,
+		Ask:    req.Ask,
+	}
 	call.Params, _ = args["parameters"].(map[string]any)
 	call.DryRun, _ = args["dry_run"].(bool)
 	if req.Progress != nil {
-		call.OnLine = func(_ proc.Stream, line []byte) { req.Progress(string(line)) }
+		call.OnLine = func(_ proc.Stream, line []byte) {
+			req.Progress(string(line))
+		}
 	}
 	if req.Steps != nil {
 		call.Within.Progress = req.Steps

@@ -35,7 +35,11 @@ type loaded struct {
 	Content string      `json:"content,omitempty"`
 }
 
-func (w *Workspace) load(ctx context.Context, req Request, args map[string]any) (any, error) {
+func (w *Workspace) load(
+	ctx context.Context,
+	req Request,
+	args map[string]any,
+) (any, error) {
 	ref, err := refOf(args)
 	if err != nil {
 		return nil, err
@@ -144,14 +148,21 @@ func mayCopy(ref item.Ref) error {
 // confirmCopy asks the user before an agent copies an item into the user space,
 // where it overrides the item in every project, and before it copies an item of the
 // system: execute refuses the copy until the user has signed it.
-func (w *Workspace) confirmCopy(ctx context.Context, req Request, it *resolve.Item, to space.Name) error {
+func (w *Workspace) confirmCopy(
+	ctx context.Context,
+	req Request,
+	it *resolve.Item,
+	to space.Name,
+) error {
 	ref := it.Ref
 	if to != space.User && !it.Root.Embedded() {
 		return nil
 	}
 	if req.Ask == nil {
 		return diag.New(diag.ApprovalRequired, "copying %s: the user must confirm this copy into the %s space, and this client cannot ask", ref, to).
-			WithReason("copy_to_user").WithDetail("ref", ref.String()).WithDetail("space", string(to))
+			WithReason("copy_to_user").
+			WithDetail("ref", ref.String()).
+			WithDetail("space", string(to))
 	}
 	question := "Copy " + ref.String() + " into your user space, where every project uses it?"
 	if to != space.User {

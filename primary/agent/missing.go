@@ -16,7 +16,11 @@ import (
 func (w *Workspace) missing(ctx context.Context, verb string, args map[string]any, err error) error {
 	ref, bad := refOf(args)
 	var e *diag.Error
-	if bad != nil || !errors.As(err, &e) || e.Code.Class() != diag.ClassNotFound || e.Details["ref"] != ref.String() || e.Reason == "nearest" {
+	if bad != nil ||
+		!errors.As(err, &e) ||
+		e.Code.Class() != diag.ClassNotFound ||
+		e.Details["ref"] != ref.String() ||
+		e.Reason == "nearest" {
 		return err
 	}
 	if w.Verbs.Resolver().Spaces().Of(space.Project) == nil {
@@ -31,12 +35,21 @@ func (w *Workspace) missing(ctx context.Context, verb string, args map[string]an
 		if ext.Kind == ref.Kind || ext.Kind == item.Config {
 			continue
 		}
-		if _, ferr := w.Verbs.Resolver().Inspect(ctx, other); ferr == nil {
-			return e.WithReason("other_kind").WithDetail("id", ref.ID).WithDetail("kind", string(other.Kind)).WithDetail("tool", verb)
+		_, ferr := w.Verbs.Resolver().Inspect(ctx, other)
+		if ferr == nil {
+			return e.
+				WithReason("other_kind").
+				WithDetail("id", ref.ID).
+				WithDetail("kind", string(other.Kind)).
+				WithDetail("tool", verb)
 		}
 	}
-	words := strings.FieldsFunc(ref.Name(), func(r rune) bool { return r == '_' || r == '-' })
-	return e.WithReason("search").WithDetail("query", strings.Join(words, " "))
+	words := strings.FieldsFunc(ref.Name(), func(r rune) bool {
+		return r == '_' || r == '-'
+	})
+	return e.
+		WithReason("search").
+		WithDetail("query", strings.Join(words, " "))
 }
 
 // ownDraft marks the error of a draft that is not signed, or changed since: the agent
@@ -46,17 +59,23 @@ func (w *Workspace) missing(ctx context.Context, verb string, args map[string]an
 func ownDraft(args map[string]any, err error) error {
 	ref, bad := refOf(args)
 	var e *diag.Error
-	if bad != nil || !strings.HasPrefix(ref.ID, "drafts/") || !errors.As(err, &e) {
+	if bad != nil ||
+		!strings.HasPrefix(ref.ID, "drafts/") ||
+		!errors.As(err, &e) {
 		return err
 	}
 	at, _ := e.Details["path"].(string)
 	if at == "" {
 		at, _ = e.Details["ref"].(string)
 	}
-	if e.Code != diag.Unsigned && e.Code != diag.HashMismatch || !strings.Contains(at, "/"+ref.ID) {
+	if e.Code != diag.Unsigned && e.Code != diag.HashMismatch ||
+		!strings.Contains(at, "/"+ref.ID) {
 		return err
 	}
-	return e.WithReason("own_draft").WithDetail("kind", string(ref.Kind)).WithDetail("id", ref.ID)
+	return e.
+		WithReason("own_draft").
+		WithDetail("kind", string(ref.Kind)).
+		WithDetail("id", ref.ID)
 }
 
 // withSchema adds the schema of an item to an error about its parameters.
@@ -69,7 +88,8 @@ func (w *Workspace) withSchema(ctx context.Context, args map[string]any, err err
 		return err
 	}
 	e := diag.Typed(err)
-	if text, merr := orderedSchema(own, it); merr == nil && own != nil && len(text) <= maxSchema {
+	text, merr := orderedSchema(own, it)
+	if merr == nil && own != nil && len(text) <= maxSchema {
 		return e.WithDetail("schema", text)
 	}
 	return e

@@ -25,7 +25,11 @@ func Natives(open func(ctx context.Context, within exec.Call) (*Workspace, error
 	return out
 }
 
-func (w *Workspace) native(ctx context.Context, name string, in exec.NativeCall) (map[string]any, error) {
+func (w *Workspace) native(
+	ctx context.Context,
+	name string,
+	in exec.NativeCall,
+) (map[string]any, error) {
 	if in.Parameters["project_path"] != nil {
 		return nil, diag.New(diag.UnknownParameter, "calling %s as a tool: project_path is not accepted, a tool works in the project of its caller", name)
 	}
@@ -35,7 +39,9 @@ func (w *Workspace) native(ctx context.Context, name string, in exec.NativeCall)
 	}
 	req := Request{Name: name, Held: in.Held, Within: in.Call}
 	if in.OnLine != nil {
-		req.Progress = func(line string) { in.OnLine(proc.Live, []byte(line)) }
+		req.Progress = func(line string) {
+			in.OnLine(proc.Live, []byte(line))
+		}
 	}
 	env, err := w.call(ctx, req, args)
 	if err != nil {

@@ -40,7 +40,10 @@ func writeOrdered(b *bytes.Buffer, v any, path string, it *resolve.Item) error {
 		if !pok || !qok {
 			return cmp.Compare(btoi(!pok), btoi(!qok))
 		}
-		return cmp.Or(cmp.Compare(p.Line, q.Line), cmp.Compare(p.Column, q.Column))
+		return cmp.Or(
+			cmp.Compare(p.Line, q.Line),
+			cmp.Compare(p.Column, q.Column),
+		)
 	})
 	b.WriteByte('{')
 	for i, k := range keys {
@@ -52,7 +55,8 @@ func writeOrdered(b *bytes.Buffer, v any, path string, it *resolve.Item) error {
 			return err
 		}
 		b.Write(append(name, ':'))
-		if err := writeOrdered(b, m[k], tree.Join(path, k), it); err != nil {
+		err = writeOrdered(b, m[k], tree.Join(path, k), it)
+		if err != nil {
 			return err
 		}
 	}

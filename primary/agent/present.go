@@ -77,11 +77,14 @@ func presentError(tool *resolve.Item, err error) error {
 	short.Details = maps.Clone(e.Details)
 	p, _ := present(tool, data, false).(presented)
 	delete(p.data, "success")
-	if text, _ := p.data["error"].(string); strings.Contains(e.Message, text) {
+	text, _ := p.data["error"].(string)
+	if strings.Contains(e.Message, text) {
 		delete(p.data, "error")
 	}
-	if reported, _ := p.data["error"].(map[string]any); len(reported) > 0 {
-		if text, _ := reported["message"].(string); strings.Contains(e.Message, text) {
+	reported, _ := p.data["error"].(map[string]any)
+	if len(reported) > 0 {
+		text, _ := reported["message"].(string)
+		if strings.Contains(e.Message, text) {
 			delete(p.data, "error")
 		}
 	}
@@ -123,7 +126,9 @@ func isForeign(tool *resolve.Item, m map[string]any) bool {
 		return isList
 	}
 	_, hasError := m["isError"].(bool)
-	return isList && hasError && (kind == mcpclient.StubType || strings.HasPrefix(tool.Ref.ID, "rye/mcp/"))
+	return isList &&
+		hasError &&
+		(kind == mcpclient.StubType || strings.HasPrefix(tool.Ref.ID, "rye/mcp/"))
 }
 
 // content sets data.content: text as it is, unless structured contains the same, and
@@ -133,7 +138,8 @@ func (p *presented) content(content []any, structured any) {
 	size := 0
 	for _, c := range content {
 		block, _ := c.(map[string]any)
-		if text, ok := block["text"].(string); ok && block["type"] == "text" && structured != nil && repeats(text, structured) {
+		text, ok := block["text"].(string)
+		if ok && block["type"] == "text" && structured != nil && repeats(text, structured) {
 			continue
 		}
 		header, raw := blockOf(block)
@@ -210,7 +216,8 @@ func isFile(block map[string]any) bool {
 // some libraries write it, as its only member or an element of that list.
 func repeats(text string, structured any) bool {
 	same := []any{structured}
-	if m, ok := structured.(map[string]any); ok && len(m) == 1 {
+	m, ok := structured.(map[string]any)
+	if ok && len(m) == 1 {
 		for _, v := range m {
 			list, _ := v.([]any)
 			same = append(append(same, v), list...)
@@ -221,7 +228,8 @@ func repeats(text string, structured any) bool {
 		if s, isText := s.(string); isText && s == text {
 			return true
 		}
-		if s, err := generic(s); err == nil && len(fs) == 0 && reflect.DeepEqual(v, s) {
+		s, err := generic(s)
+		if err == nil && len(fs) == 0 && reflect.DeepEqual(v, s) {
 			return true
 		}
 	}
@@ -305,7 +313,8 @@ func withFile(block map[string]any, key string) (fixed map[string]any, problem s
 
 // fileContent decodes base64 in each form that has one meaning.
 func fileContent(text string) ([]byte, error) {
-	if head, rest, isURL := strings.Cut(text, ";base64,"); isURL && strings.HasPrefix(head, "data:") {
+	head, rest, isURL := strings.Cut(text, ";base64,")
+	if isURL && strings.HasPrefix(head, "data:") {
 		text = rest
 	}
 	text = strings.NewReplacer("-", "+", "_", "/", "\n", "", "\r", "", " ", "").Replace(text)
@@ -317,7 +326,8 @@ func fileContent(text string) ([]byte, error) {
 func unknownBlock(block map[string]any) map[string]any {
 	const maxText = 256 // bytes: longer ones are files
 	for _, key := range []string{"data", "blob"} {
-		if text, _ := block[key].(string); len(text) > maxText {
+		text, _ := block[key].(string)
+		if len(text) > maxText {
 			header := maps.Clone(block)
 			delete(header, key)
 			header["problem"] = fmt.Sprintf("its %s of %d characters is left out, because the type is not known", key, len(text))

@@ -31,7 +31,8 @@ func (w *Workspace) confirmed(ctx context.Context, req Request, doing, question 
 	yes, err := req.Ask(within, question)
 	switch {
 	case ctx.Err() == nil && within.Err() != nil:
-		return diag.New(diag.ApprovalDenied, "%s: no answer came within %d s, which is a refusal", doing, int(w.AskTimeout.Seconds())).WithReason("approval_timeout")
+		return diag.New(diag.ApprovalDenied, "%s: no answer came within %d s, which is a refusal", doing, int(w.AskTimeout.Seconds())).
+			WithReason("approval_timeout")
 	case err == nil && !yes:
 		return diag.New(diag.ApprovalDenied, "%s: the user declined", doing)
 	}
@@ -48,7 +49,8 @@ func waiting(data any) any {
 	questions, _ := m["questions"].([]any)
 	var notes []string
 	for _, q := range questions {
-		if q, ok := q.(map[string]any); ok && q["to"] == "person" {
+		q, ok := q.(map[string]any)
+		if ok && q["to"] == "person" {
 			command := "rye threads answer %v %v VALUE"
 			if q["approval"] == true {
 				command = "rye threads approve|deny %v %v"

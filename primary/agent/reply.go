@@ -84,7 +84,8 @@ func (w *Workspace) keep(ext string, text []byte) string {
 		return ""
 	}
 	rel := path.Join(resultsDir, item.DigestOf(text).Hex()[:16]+ext)
-	if err := root.CreatePrivate(rel, text); err != nil && !errors.Is(err, fs.ErrExist) {
+	err := root.CreatePrivate(rel, text)
+	if err != nil && !errors.Is(err, fs.ErrExist) {
 		return ""
 	}
 	prune(root, resultsDir, maxResults)
@@ -103,7 +104,9 @@ func prune(root *space.Root, dir string, n int) {
 		}
 		return 0
 	}
-	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return cmp.Compare(modified(a), modified(b)) })
+	slices.SortFunc(entries, func(a, b fs.DirEntry) int {
+		return cmp.Compare(modified(a), modified(b))
+	})
 	for _, e := range entries[:len(entries)-n] {
 		_ = root.Remove(path.Join(dir, e.Name())) // another server may have removed it
 	}
@@ -160,13 +163,16 @@ func writeObject(b *bytes.Buffer, m map[string]any) error {
 		case "body", "content":
 			r = 2
 		}
-		if s, ok := m[k].(string); ok && len(s) > longText {
+		s, ok := m[k].(string)
+		if ok && len(s) > longText {
 			r++
 		}
 		return r
 	}
 	keys := slices.Sorted(maps.Keys(m))
-	slices.SortStableFunc(keys, func(a, b string) int { return rank(a) - rank(b) })
+	slices.SortStableFunc(keys, func(a, b string) int {
+		return rank(a) - rank(b)
+	})
 	var errs []error
 	b.WriteByte('{')
 	for i, k := range keys {
@@ -220,7 +226,9 @@ func presentable(f *diag.Failure, home string) *diag.Failure {
 // visibleLines returns a text whose lines and tabs are as they were and whose other
 // control characters are visible.
 func visibleLines(s string) string {
-	parts := strings.FieldsFunc(s, func(r rune) bool { return r == '\n' || r == '\t' })
+	parts := strings.FieldsFunc(s, func(r rune) bool {
+		return r == '\n' || r == '\t'
+	})
 	var b strings.Builder
 	for _, part := range parts {
 		i := strings.Index(s, part)

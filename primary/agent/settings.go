@@ -25,7 +25,9 @@ const (
 	SignDeny  SignMode = "deny"
 )
 
-func signModes() []SignMode { return []SignMode{SignAgent, SignAsk, SignDeny} }
+func signModes() []SignMode {
+	return []SignMode{SignAgent, SignAsk, SignDeny}
+}
 
 // Settings is the merged configuration SettingsID without its permissions. The zero
 // value permits no signature once Sign is SignDeny.
@@ -40,7 +42,11 @@ type Settings struct {
 // items override each other, and each layer of the project or of a bundle only
 // narrows them, as one more grant. If allowed is not nil it replaces the
 // capabilities of the former: the user named it when starting the server.
-func ReadSettings(ctx context.Context, r *resolve.Resolver, allowed policy.Set) (*Settings, policy.Held, error) {
+func ReadSettings(
+	ctx context.Context,
+	r *resolve.Resolver,
+	allowed policy.Set,
+) (*Settings, policy.Held, error) {
 	cfg, err := r.Config(ctx, SettingsID)
 	if err != nil {
 		return nil, nil, err
@@ -52,7 +58,8 @@ func ReadSettings(ctx context.Context, r *resolve.Resolver, allowed policy.Set) 
 	var errs []error
 	var narrowing []*resolve.Item
 	for _, layer := range cfg.Layers {
-		if layer.Root.Space == space.Project || layer.Root.Bundled() && !layer.Root.Embedded() {
+		if layer.Root.Space == space.Project ||
+			layer.Root.Bundled() && !layer.Root.Embedded() {
 			narrowing = append(narrowing, layer)
 			continue
 		}
@@ -75,7 +82,8 @@ func ReadSettings(ctx context.Context, r *resolve.Resolver, allowed policy.Set) 
 	for _, layer := range narrowing {
 		mode, caps, err := permissions(layer)
 		if caps != nil {
-			held = held.With(policy.Grant{Caps: caps, Source: layer.Ref.String() + " in " + layer.Root.Label()})
+			held = held.
+				With(policy.Grant{Caps: caps, Source: layer.Ref.String() + " in " + layer.Root.Label()})
 		}
 		s.Within(&Settings{Sign: mode})
 		errs = append(errs, err)
@@ -97,7 +105,10 @@ func (s *Settings) Within(bound *Settings) {
 // permissions returns the sign mode and the capabilities of one layer; "" and
 // nil if it does not set them.
 func permissions(layer *resolve.Item) (SignMode, policy.Set, error) {
-	r := tree.NewReader(&tree.Doc{Root: layer.Meta.Fields, Pos: layer.Meta.Pos}, diag.ConfigError)
+	r := tree.NewReader(
+		&tree.Doc{Root: layer.Meta.Fields, Pos: layer.Meta.Pos},
+		diag.ConfigError,
+	)
 	mode := r.Enum("sign", "", string(SignAgent), string(SignAsk), string(SignDeny))
 	var caps policy.Set
 	if r.Has("capabilities") {
@@ -112,7 +123,14 @@ func permissions(layer *resolve.Item) (SignMode, policy.Set, error) {
 	}
 	fs := r.Findings()
 	if len(caps) > glob.MaxPatterns {
-		caps, fs = policy.Set{}, append(fs, diag.Errorf(diag.ConfigError, 0, 0, "capabilities has %d patterns, more than %d", len(caps), glob.MaxPatterns))
+		caps, fs = policy.Set{}, append(fs, diag.Errorf(
+			diag.ConfigError,
+			0,
+			0,
+			"capabilities has %d patterns, more than %d",
+			len(caps),
+			glob.MaxPatterns,
+		))
 	}
 	fs = diag.WithPath(fs, layer.Path())
 	return SignMode(mode), caps, diag.FromFindings("reading "+layer.Path(), fs)

@@ -22,7 +22,11 @@ type signed struct {
 
 // sign validates files and signs them with the agent's key. It never uses a
 // person's key: a prompt injection could sign anything with it.
-func (w *Workspace) sign(ctx context.Context, req Request, args map[string]any) (any, error) {
+func (w *Workspace) sign(
+	ctx context.Context,
+	req Request,
+	args map[string]any,
+) (any, error) {
 	ref := item.Ref{Kind: item.Kind(text(args, "item_type")), ID: text(args, "item_id")}
 	if w.Settings.Sign == SignDeny {
 		return nil, diag.New(diag.PermissionDenied, "signing %s: this server does not sign", ref).
@@ -60,7 +64,11 @@ func (w *Workspace) sign(ctx context.Context, req Request, args map[string]any) 
 
 // signOne signs one file as it was when the user was asked. A file with a trusted
 // signature is unchanged: the agent's signature must not replace a person's.
-func (w *Workspace) signOne(ctx context.Context, it *resolve.Item, call primary.SignCall) (primary.SignReport, error) {
+func (w *Workspace) signOne(
+	ctx context.Context,
+	it *resolve.Item,
+	call primary.SignCall,
+) (primary.SignReport, error) {
 	if it.Usable() == nil {
 		return primary.SignReport{Ref: it.Ref.String(), Path: it.Path(), Status: primary.Unchanged}, nil
 	}
@@ -90,7 +98,11 @@ func (s *signed) err(ref item.Ref) error {
 }
 
 // drafts returns the files of one space that a ref, or a pattern of ids, names.
-func (w *Workspace) drafts(ctx context.Context, ref item.Ref, in space.Name) ([]*resolve.Item, error) {
+func (w *Workspace) drafts(
+	ctx context.Context,
+	ref item.Ref,
+	in space.Name,
+) ([]*resolve.Item, error) {
 	entries, err := w.entries(ctx, ref, in)
 	if err != nil {
 		return nil, err
@@ -106,7 +118,11 @@ func (w *Workspace) drafts(ctx context.Context, ref item.Ref, in space.Name) ([]
 	return out, nil
 }
 
-func (w *Workspace) entries(ctx context.Context, ref item.Ref, in space.Name) ([]resolve.Entry, error) {
+func (w *Workspace) entries(
+	ctx context.Context,
+	ref item.Ref,
+	in space.Name,
+) ([]resolve.Entry, error) {
 	if strings.ContainsAny(ref.ID, "*?[") {
 		if in != space.Project {
 			return nil, diag.New(diag.Usage, "signing %s: a pattern selects items of the project only", ref)
@@ -123,7 +139,9 @@ func (w *Workspace) entries(ctx context.Context, ref item.Ref, in space.Name) ([
 		}
 	}
 	return nil, diag.New(diag.ItemNotFound, "signing %s: not found in the %s space", ref, in).
-		WithReason("sign_not_found").WithDetail("directory", space.Dir).WithDetail("space", string(in))
+		WithReason("sign_not_found").
+		WithDetail("directory", space.Dir).
+		WithDetail("space", string(in))
 }
 
 // checkScope refuses the call if the agent's key may not sign one of the files.
@@ -149,7 +167,10 @@ func (w *Workspace) confirm(ctx context.Context, req Request, files []*resolve.I
 	var refs, shown []string
 	for _, f := range files {
 		refs = append(refs, f.Ref.String())
-		shown = append(shown, f.Path()+" ("+f.Digest.Hex()[:12]+")")
+		shown = append(
+			shown,
+			f.Path()+" ("+f.Digest.Hex()[:12]+")",
+		)
 	}
 	what := strings.Join(shown, ", ")
 	if req.Ask == nil {

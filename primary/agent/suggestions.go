@@ -72,7 +72,10 @@ func removeRepetitions(out *diag.Failure, e *diag.Error) {
 		return
 	}
 	// The message is redacted, so the finding is compared in that form.
-	before, _, found := strings.Cut(out.Message, ": "+diag.Redact(errs[0].String()))
+	before, _, found := strings.Cut(
+		out.Message,
+		": "+diag.Redact(errs[0].String()),
+	)
 	if !found {
 		return
 	}
@@ -85,7 +88,9 @@ func removeRepetitions(out *diag.Failure, e *diag.Error) {
 	if errs[0].Code != e.Code {
 		text = string(errs[0].Code) + ": " + text
 	}
-	if errs[0].Path != "" || errs[0].Line > 0 || errs[0].Facts != nil {
+	if errs[0].Path != "" ||
+		errs[0].Line > 0 ||
+		errs[0].Facts != nil {
 		return
 	}
 	out.Message = before + ": " + diag.Redact(text)
@@ -128,7 +133,8 @@ func reasonText(code diag.Code, reason string, facts map[string]any) string {
 	if reason == "" {
 		return ""
 	}
-	if text := expand(hinttable.Lookup(suggestionTable, string(code), reason), facts); text != "" {
+	text := expand(hinttable.Lookup(suggestionTable, string(code), reason), facts)
+	if text != "" {
 		return text
 	}
 	return expand(hinttable.Lookup(suggestionTable, everyCode, reason), facts)

@@ -89,7 +89,9 @@ type SurfaceParams struct {
 }
 
 // NewSurface returns a Surface over p.
-func NewSurface(p SurfaceParams) *Surface { return &Surface{p} }
+func NewSurface(p SurfaceParams) *Surface {
+	return &Surface{p}
+}
 
 // Definitions returns the instructions and tools that a server shows.
 func (s *Surface) Definitions(ctx context.Context) (*Definitions, error) {
@@ -125,7 +127,8 @@ func projectPath(raw json.RawMessage) (string, error) {
 		return "", nil
 	}
 	var path *string
-	if err := json.Unmarshal(args["project_path"], &path); err != nil || path == nil || !filepath.IsAbs(*path) {
+	err := json.Unmarshal(args["project_path"], &path)
+	if err != nil || path == nil || !filepath.IsAbs(*path) {
 		return "", diag.New(diag.ValidationFailed, "reading the arguments: $.project_path must be the absolute path of a directory, is %s", args["project_path"])
 	}
 	return *path, nil
@@ -150,7 +153,11 @@ func (s *Surface) Prompts(ctx context.Context) ([]Prompt, error) {
 
 // Prompt returns a directive with its inputs filled in. Each argument is parsed
 // as the type that its input declares.
-func (s *Surface) Prompt(ctx context.Context, name string, args map[string]string) (*PromptText, error) {
+func (s *Surface) Prompt(
+	ctx context.Context,
+	name string,
+	args map[string]string,
+) (*PromptText, error) {
 	w, held, err := s.p.Open(ctx, "")
 	if err != nil {
 		return nil, err
@@ -233,7 +240,9 @@ func (s *Surface) Resource(ctx context.Context, uri string) (text, mime string, 
 		err = primary.CheckDraft(held, it)
 	}
 	if err == nil && it.Verdict.Runtime {
-		err = diag.New(diag.PermissionDenied, "reading resource %q: a record of a run is not a resource; load returns it with a warning", uri).WithReason("record").WithDetail("ref", it.Ref.String())
+		err = diag.New(diag.PermissionDenied, "reading resource %q: a record of a run is not a resource; load returns it with a warning", uri).
+			WithReason("record").
+			WithDetail("ref", it.Ref.String())
 	}
 	if err != nil {
 		return "", "", err
@@ -243,7 +252,13 @@ func (s *Surface) Resource(ctx context.Context, uri string) (text, mime string, 
 
 // each visits the trusted items of a kind that resolve, for which the permissions
 // allow the verb.
-func (w *Workspace) each(ctx context.Context, held policy.Held, kind item.Kind, verb policy.Verb, visit func(*resolve.Item)) error {
+func (w *Workspace) each(
+	ctx context.Context,
+	held policy.Held,
+	kind item.Kind,
+	verb policy.Verb,
+	visit func(*resolve.Item),
+) error {
 	entries, err := w.Verbs.Resolver().All(ctx, kind)
 	if err != nil {
 		return err
@@ -256,7 +271,10 @@ func (w *Workspace) each(ctx context.Context, held policy.Held, kind item.Kind, 
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if err == nil && it.Usable() == nil && !it.Verdict.Runtime && primary.CheckDraft(held, it) == nil {
+		if err == nil &&
+			it.Usable() == nil &&
+			!it.Verdict.Runtime &&
+			primary.CheckDraft(held, it) == nil {
 			visit(it)
 		}
 	}

@@ -21,7 +21,9 @@ const (
 
 // isProof reports whether an error means that a tile or entry does not belong to the
 // signed tree.
-func isProof(err error) bool { return errors.Is(err, log.ErrProof) }
+func isProof(err error) bool {
+	return errors.Is(err, log.ErrProof)
+}
 
 // refresh reads the newest checkpoint, or offline the checkpoint of the account, and adopts it.
 func (h *Host) refresh(ctx context.Context) error {
@@ -79,16 +81,28 @@ func (h *Host) badCheckpoint(f file, err error) error {
 	case errors.Is(err, log.ErrUnsigned):
 		return h.otherKey(f, err)
 	case errors.Is(err, log.ErrQuorum):
-		return diag.New(diag.LogProof, "reading the checkpoint of %s: %w, and %s demands %d", h.Name, err, h.Pin.From, h.Pin.Quorum).
-			WithReason("quorum").WithDetail("host", h.Name).WithDetail("url", f.url)
+		return diag.New(
+			diag.LogProof,
+			"reading the checkpoint of %s: %w, and %s demands %d",
+			h.Name,
+			err,
+			h.Pin.From,
+			h.Pin.Quorum,
+		).
+			WithReason("quorum").
+			WithDetail("host", h.Name).
+			WithDetail("url", f.url)
 	}
-	return diag.New(diag.LogProof, "reading the checkpoint of %s from %s: %w", h.Name, f.url, err).WithDetail("host", h.Name)
+	return diag.New(diag.LogProof, "reading the checkpoint of %s from %s: %w", h.Name, f.url, err).
+		WithDetail("host", h.Name)
 }
 
 // otherKey is the error for a checkpoint that the pinned key did not sign.
 func (h *Host) otherKey(f file, why error) error {
 	return diag.New(diag.KeyUnknown, "reading the checkpoint of %s from %s: the pinned log key has not signed it, and no rotation signed by that key leads to another: %w", h.Name, f.url, why).
-		WithReason("registry_key").WithDetail("host", h.Name).WithDetail("expected", h.Pin.Key)
+		WithReason("registry_key").
+		WithDetail("host", h.Name).
+		WithDetail("expected", h.Pin.Key)
 }
 
 // latest returns the newest checkpoint of the account, nil without one. A file that
@@ -108,8 +122,16 @@ func (h *Host) latest() (*log.Checkpoint, error) {
 		}
 		err = why
 	}
-	return nil, diag.New(diag.KeyUnknown, "reading the last checkpoint of %s (%s): %w", h.Name, h.dir.Path(latestName), err).
-		WithReason("registry_latest").WithDetail("host", h.Name).WithDetail("path", h.dir.Path(latestName))
+	return nil, diag.New(
+		diag.KeyUnknown,
+		"reading the last checkpoint of %s (%s): %w",
+		h.Name,
+		h.dir.Path(latestName),
+		err,
+	).
+		WithReason("registry_latest").
+		WithDetail("host", h.Name).
+		WithDetail("path", h.dir.Path(latestName))
 }
 
 func (h *Host) set(cp *log.Checkpoint) {
@@ -154,15 +176,18 @@ func (h *Host) swap(ctx context.Context, was, cp *log.Checkpoint) (bool, error) 
 	switch {
 	case err != nil:
 		return false, err
-	case (now == nil) != (was == nil), now != nil && now.Tree != was.Tree:
+	case (now == nil) != (was == nil),
+		now != nil && now.Tree != was.Tree:
 		return false, nil
 	case now != nil && now.Tree == cp.Tree && len(now.Witnesses) >= len(cp.Witnesses) && !cp.Time.After(now.Time):
 		return true, nil
 	}
-	if err := h.dir.Write(noteName(cp.Tree), cp.Note, 0o600); err != nil {
+	err = h.dir.Write(noteName(cp.Tree), cp.Note, 0o600)
+	if err != nil {
 		return false, diag.New(diag.FileSystemError, "keeping the checkpoint of %s: %w", h.Name, err)
 	}
-	if err := h.dir.Write(latestName, cp.Note, 0o600); err != nil {
+	err = h.dir.Write(latestName, cp.Note, 0o600)
+	if err != nil {
 		return false, diag.New(diag.FileSystemError, "keeping the checkpoint of %s: %w", h.Name, err)
 	}
 	return true, nil
@@ -190,8 +215,18 @@ func (h *Host) compare(ctx context.Context, cp, was *log.Checkpoint, from string
 			from:  from,
 		})
 	case newer == was: // it is older, whether or not the server still has the tiles of the newer tree
-		return diag.New(diag.Rollback, "reading the checkpoint of %s from %s: it has %d entries, and this account saw one with %d", h.Name, from, cp.Tree.Size, was.Tree.Size).
-			WithReason("registry_older").WithDetail("host", h.Name).WithDetail("expected", was.Tree.String()).WithDetail("found", cp.Tree.String())
+		return diag.New(
+			diag.Rollback,
+			"reading the checkpoint of %s from %s: it has %d entries, and this account saw one with %d",
+			h.Name,
+			from,
+			cp.Tree.Size,
+			was.Tree.Size,
+		).
+			WithReason("registry_older").
+			WithDetail("host", h.Name).
+			WithDetail("expected", was.Tree.String()).
+			WithDetail("found", cp.Tree.String())
 	case err != nil:
 		return h.proofError("comparing the checkpoint with the one before", err)
 	}
@@ -240,21 +275,44 @@ func (h *Host) proofError(doing string, err error) error {
 	if diag.CodeOf(err) != "" && !isProof(err) {
 		return err
 	}
-	return diag.New(diag.LogProof, "%s of %s: %w", doing, h.Name, err).WithReason("log_proof").WithDetail("host", h.Name)
+	return diag.New(diag.LogProof, "%s of %s: %w", doing, h.Name, err).
+		WithReason("log_proof").
+		WithDetail("host", h.Name)
 }
 
 // Check refuses a registry whose log does not contain a state that this account records.
 func (h *Host) Check(ctx context.Context, k Known) error {
 	now := h.Checkpoint().Tree
 	at := func(e *diag.Error) error {
-		return e.WithDetail("host", h.Name).WithDetail("expected", k.Tree.String()).WithDetail("found", now.String()).WithDetail("from", k.From)
+		return e.
+			WithDetail("host", h.Name).
+			WithDetail("expected", k.Tree.String()).
+			WithDetail("found", now.String()).
+			WithDetail("from", k.From)
 	}
 	if !h.hasKey(k.Key) {
-		return diag.New(diag.KeyUnknown, "comparing %s with registry %s: it names the log key %s, and %s is pinned", k.From, h.Name, k.Key, h.Pin.Key).
-			WithReason("registry_lock_key").WithDetail("host", h.Name).WithDetail("expected", h.Pin.Key).WithDetail("found", k.Key)
+		return diag.New(
+			diag.KeyUnknown,
+			"comparing %s with registry %s: it names the log key %s, and %s is pinned",
+			k.From,
+			h.Name,
+			k.Key,
+			h.Pin.Key,
+		).
+			WithReason("registry_lock_key").
+			WithDetail("host", h.Name).
+			WithDetail("expected", h.Pin.Key).
+			WithDetail("found", k.Key)
 	}
 	if k.Tree.Size > now.Size {
-		return at(diag.New(diag.Rollback, "comparing %s with registry %s: it records %d entries of the log, and the registry has %d", k.From, h.Name, k.Tree.Size, now.Size).
+		return at(diag.New(
+			diag.Rollback,
+			"comparing %s with registry %s: it records %d entries of the log, and the registry has %d",
+			k.From,
+			h.Name,
+			k.Tree.Size,
+			now.Size,
+		).
 			WithReason("registry_older"))
 	}
 	err := h.prefix(ctx, now, k.Tree)
@@ -342,4 +400,6 @@ func (c *Client) LastSigned(host string) time.Time {
 }
 
 // Pin returns the pin of a host, nil without one.
-func (c *Client) Pin(host string) (*Pin, error) { return c.p.Pin(host) }
+func (c *Client) Pin(host string) (*Pin, error) {
+	return c.p.Pin(host)
+}

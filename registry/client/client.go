@@ -141,7 +141,9 @@ func (c *Client) Host(ctx context.Context, host string) (*Host, error) {
 		c.hosts[host] = o
 	}
 	c.mu.Unlock()
-	o.once.Do(func() { o.host, o.err = c.open(ctx, host) })
+	o.once.Do(func() {
+		o.host, o.err = c.open(ctx, host)
+	})
 	if o.err != nil { // the next call may succeed
 		c.mu.Lock()
 		if c.hosts[host] == o {
@@ -207,7 +209,9 @@ func (c *Client) dirOf(host string) atomicfile.Base {
 }
 
 // DirName returns the name of the directory of a host. A port follows "+".
-func DirName(host string) string { return strings.Replace(host, ":", "+", 1) }
+func DirName(host string) string {
+	return strings.Replace(host, ":", "+", 1)
+}
 
 // unpinned is the error for a registry that the user did not pin.
 func unpinned(host string) error {
@@ -263,7 +267,9 @@ func (h *Host) Notes() []string {
 	return append([]string{}, h.notes...)
 }
 
-func (h *Host) origin() string { return h.Name + wire.LogPath }
+func (h *Host) origin() string {
+	return h.Name + wire.LogPath
+}
 
 // verifier verifies checkpoints with one key of the chain. The age of cosignatures is
 // judged apart, so that an old checkpoint is STALE and not unsigned.

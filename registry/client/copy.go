@@ -18,13 +18,19 @@ const maxETag = 512
 // readCopy returns the index of a bundle that this account keeps, with its ETag; nil if
 // there is none, or a damaged one.
 func readCopy(dir atomicfile.Base, id wire.ID) (lines []*wire.Line, etag string) {
-	kept, err := openat.ReadRegular(dir.Path(indexDir+id.IndexPath()), wire.MaxIndex+maxETag+int64(len(copyHead))+1)
+	kept, err := openat.ReadRegular(
+		dir.Path(indexDir+id.IndexPath()),
+		wire.MaxIndex+maxETag+int64(len(copyHead))+1,
+	)
 	if err != nil {
 		return nil, ""
 	}
 	head, body, ok := strings.Cut(string(kept), "\n")
 	etag, ok2 := strings.CutPrefix(head, copyHead)
-	if lines, err = wire.ParseIndex([]byte(body), id); err != nil || !ok || !ok2 || len(lines) == 0 {
+	if lines, err = wire.ParseIndex([]byte(body), id); err != nil ||
+		!ok ||
+		!ok2 ||
+		len(lines) == 0 {
 		return nil, ""
 	}
 	return lines, etag
@@ -32,7 +38,12 @@ func readCopy(dir atomicfile.Base, id wire.ID) (lines []*wire.Line, etag string)
 
 // keepCopy keeps an index as it was served, unless another process kept a newer one since
 // this one was asked for. It returns the newer of both.
-func (h *Host) keepCopy(ctx context.Context, id wire.ID, lines []*wire.Line, f file) ([]*wire.Line, error) {
+func (h *Host) keepCopy(
+	ctx context.Context,
+	id wire.ID,
+	lines []*wire.Line,
+	f file,
+) ([]*wire.Line, error) {
 	l, err := h.dir.LockWithin(ctx, lockName, lockWait)
 	if err != nil {
 		return lines, ctx.Err() // a copy saves requests only
@@ -48,6 +59,10 @@ func (h *Host) keepCopy(ctx context.Context, id wire.ID, lines []*wire.Line, f f
 	if len(f.etag) > maxETag || strings.ContainsAny(f.etag, "\r\n") {
 		f.etag = ""
 	}
-	_ = h.dir.Write(indexDir+id.IndexPath(), append([]byte(copyHead+f.etag+"\n"), f.body...), 0o600) // a copy that saves requests
+	_ = h.dir.Write(
+		indexDir+id.IndexPath(),
+		append([]byte(copyHead+f.etag+"\n"), f.body...),
+		0o600,
+	) // a copy that saves requests
 	return lines, nil
 }

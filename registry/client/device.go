@@ -50,7 +50,9 @@ func (h *Host) DeviceToken(ctx context.Context, ns string, show func(DeviceCode)
 		return "", err
 	}
 	alias, _, _ := strings.Cut(ns, "~")
-	i := slices.IndexFunc(d.OIDC, func(o wire.OIDC) bool { return o.Alias == alias })
+	i := slices.IndexFunc(d.OIDC, func(o wire.OIDC) bool {
+		return o.Alias == alias
+	})
 	if i < 0 {
 		return "", diag.New(diag.AuthFailed, "asking for a token: registry %s names no issuer %q", h.Name, alias)
 	}
@@ -68,14 +70,20 @@ func (h *Host) DeviceToken(ctx context.Context, ns string, show func(DeviceCode)
 }
 
 func (x *issuer) failed(format string, args ...any) error {
-	return diag.New(diag.AuthFailed, "asking %s for a token: "+format, append([]any{printable(x.about.Issuer)}, args...)...).WithReason("registry_issuer")
+	return diag.New(diag.AuthFailed, "asking %s for a token: "+format, append(
+		[]any{printable(x.about.Issuer)},
+		args...,
+	)...).
+		WithReason("registry_issuer")
 }
 
 // endpoint returns an error unless an address is one of https, or of this machine for a
 // registry that is on it.
 func (x *issuer) endpoint(name, s string) error {
 	u, err := url.Parse(s)
-	if err != nil || u.User != nil || u.Scheme != "https" && !(x.local && u.Scheme == "http" && u.Hostname() == "127.0.0.1") {
+	if err != nil ||
+		u.User != nil ||
+		u.Scheme != "https" && !(x.local && u.Scheme == "http" && u.Hostname() == "127.0.0.1") {
 		return x.failed("its %s %q does not begin with https://", name, printable(s))
 	}
 	return nil
@@ -90,7 +98,13 @@ func (x *issuer) token(ctx context.Context, show func(DeviceCode)) (string, erro
 		Device string `json:"device_authorization_endpoint"`
 		Token  string `json:"token_endpoint"`
 	}
-	if err := x.call(ctx, strings.TrimSuffix(x.about.Issuer, "/")+"/.well-known/openid-configuration", nil, &about); err != nil {
+	err := x.call(
+		ctx,
+		strings.TrimSuffix(x.about.Issuer, "/")+"/.well-known/openid-configuration",
+		nil,
+		&about,
+	)
+	if err != nil {
 		return "", err
 	}
 	switch {
@@ -99,14 +113,27 @@ func (x *issuer) token(ctx context.Context, show func(DeviceCode)) (string, erro
 	case about.Device == "":
 		return "", x.failed("it has no device flow; get an ID token in another way and use --token-file")
 	}
-	if err := errors.Join(x.endpoint("device_authorization_endpoint", about.Device), x.endpoint("token_endpoint", about.Token)); err != nil {
+	err = errors.Join(
+		x.endpoint("device_authorization_endpoint", about.Device),
+		x.endpoint("token_endpoint", about.Token),
+	)
+	if err != nil {
 		return "", err
 	}
 	var code deviceCode
-	if err := x.call(ctx, about.Device, url.Values{"client_id": {x.h.Name}, "scope": {"openid"}}, &code); err != nil {
+	err = x.call(
+		ctx,
+		about.Device,
+		url.Values{"client_id": {x.h.Name}, "scope": {"openid"}},
+		&code,
+	)
+	if err != nil {
 		return "", err
 	}
-	if code.Error != "" || code.Device == "" || code.User == "" || code.Expires <= 0 {
+	if code.Error != "" ||
+		code.Device == "" ||
+		code.User == "" ||
+		code.Expires <= 0 {
 		return "", x.failed("it gave no code: %s", printable(code.Error))
 	}
 	if err := x.endpoint("verification_uri", code.URI); err != nil {
@@ -115,7 +142,10 @@ func (x *issuer) token(ctx context.Context, show func(DeviceCode)) (string, erro
 	if !enterable(code.User, maxUserCode) || !enterable(code.URI, maxVerifyURI) {
 		return "", x.failed("a person cannot enter its code %q at %q", printable(code.User), printable(code.URI))
 	}
-	until := x.h.c.p.Now().Add(min(time.Duration(min(code.Expires, 86400))*time.Second, maxDeviceWait))
+	until := x.h.c.p.Now().Add(min(
+		time.Duration(min(code.Expires, 86400))*time.Second,
+		maxDeviceWait,
+	))
 	show(DeviceCode{
 		Issuer:  printable(x.about.Issuer),
 		URI:     printable(code.URI),
@@ -128,7 +158,10 @@ func (x *issuer) token(ctx context.Context, show func(DeviceCode)) (string, erro
 // enterable reports whether a text is what a person types: visible ASCII without spaces. A
 // longer one, or one in words, could ask the person for something else.
 func enterable(s string, limit int) bool {
-	return len(s) <= limit && !strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r > '~' })
+	return len(s) <= limit &&
+		!strings.ContainsFunc(s, func(r rune) bool {
+			return r <= ' ' || r > '~'
+		})
 }
 
 // deviceCode is the answer of a device authorization endpoint.
@@ -142,14 +175,23 @@ type deviceCode struct {
 }
 
 // poll asks for the token until the person answered or the code expired.
-func (x *issuer) poll(ctx context.Context, endpoint string, code deviceCode, until time.Time) (string, error) {
+func (x *issuer) poll(
+	ctx context.Context,
+	endpoint string,
+	code deviceCode,
+	until time.Time,
+) (string, error) {
 	every := deviceInterval
 	if code.Interval != nil {
-		every = time.Duration(min(max(*code.Interval, 1), int64(maxInterval/time.Second))) * time.Second
+		every = time.Duration(min(
+			max(*code.Interval, 1),
+			int64(maxInterval/time.Second),
+		)) * time.Second
 	}
 	form := url.Values{"grant_type": {deviceGrant}, "device_code": {code.Device}, "client_id": {x.h.Name}}
 	for {
-		if err := x.h.c.p.Sleep(ctx, every); err != nil {
+		err := x.h.c.p.Sleep(ctx, every)
+		if err != nil {
 			return "", err
 		}
 		if !x.h.c.p.Now().Before(until) {
@@ -159,7 +201,7 @@ func (x *issuer) poll(ctx context.Context, endpoint string, code deviceCode, unt
 			Error string `json:"error"`
 			Token string `json:"id_token"`
 		}
-		err := x.call(ctx, endpoint, form, &answer)
+		err = x.call(ctx, endpoint, form, &answer)
 		switch {
 		case ctx.Err() != nil:
 			return "", context.Cause(ctx)
@@ -197,7 +239,8 @@ func (x *issuer) meant(token string) error {
 	if err == nil {
 		err = json.Unmarshal(b, &claims)
 	}
-	if list, ok := claims.Audience.([]any); ok && len(list) == 1 {
+	list, ok := claims.Audience.([]any)
+	if ok && len(list) == 1 {
 		claims.Audience = list[0]
 	}
 	switch {

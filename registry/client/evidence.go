@@ -45,7 +45,8 @@ func (h *Host) note(t log.Tree) *log.Checkpoint {
 	for _, key := range h.chain {
 		v := h.verifier(key)
 		v.Quorum = 0
-		if cp, err := v.Verify(b); err == nil && cp.Tree == t {
+		cp, err := v.Verify(b)
+		if err == nil && cp.Tree == t {
 			return cp
 		}
 	}
@@ -60,7 +61,12 @@ func (h *Host) equivocation(e *evidence) error {
 	name := h.c.p.Now().UTC().Format("20060102T150405Z")
 	dir := h.dir.Path(evidenceDir + "/" + name)
 	for file, text := range h.files(e) {
-		if err := h.dir.Write(path.Join(evidenceDir, name, file), []byte(text), 0o600); err != nil {
+		err := h.dir.Write(
+			path.Join(evidenceDir, name, file),
+			[]byte(text),
+			0o600,
+		)
+		if err != nil {
 			return diag.New(diag.LogEquivocation, "registry %s signed two histories; writing the evidence failed: %w", h.Name, err)
 		}
 	}
@@ -69,8 +75,11 @@ func (h *Host) equivocation(e *evidence) error {
 
 func (h *Host) twoHistories(dir string, older, newer log.Tree) error {
 	return diag.New(diag.LogEquivocation, "registry %s signed two histories of its log; the evidence is in %s", h.Name, dir).
-		WithReason("equivocation").WithDetail("host", h.Name).WithDetail("evidence", dir).
-		WithDetail("expected", older.String()).WithDetail("found", newer.String())
+		WithReason("equivocation").
+		WithDetail("host", h.Name).
+		WithDetail("evidence", dir).
+		WithDetail("expected", older.String()).
+		WithDetail("found", newer.String())
 }
 
 // files returns the evidence for a reader who trusts neither the registry nor rye.
@@ -101,8 +110,11 @@ signed two histories.
 // unproven is the error for a lock that names a tree which the log does not contain.
 func (h *Host) unproven(k Known, forked *forkError) error {
 	return diag.New(diag.LogEquivocation, "comparing %s with registry %s: the log does not contain the recorded state; either the registry showed another history to the author of the file, or the file was edited", k.From, h.Name).
-		WithReason("registry_lock_fork").WithDetail("host", h.Name).WithDetail("from", k.From).
-		WithDetail("expected", k.Tree.String()).WithDetail("found", forked.prefix.String())
+		WithReason("registry_lock_fork").
+		WithDetail("host", h.Name).
+		WithDetail("from", k.From).
+		WithDetail("expected", k.Tree.String()).
+		WithDetail("found", forked.prefix.String())
 }
 
 // stopped returns an error if there is evidence that no user has dealt with.
@@ -150,7 +162,9 @@ func (c *Client) Forgive(host, dir string) (string, error) {
 			return "", diag.New(diag.Usage, "forgiving registry %s: there is no evidence against it", host)
 		}
 		return "", diag.New(diag.Usage, "forgiving registry %s: %q is not evidence about it; that is in %s", host, dir, strings.Join(list, ", ")).
-			WithReason("registry_evidence").WithDetail("evidence", list[0]).WithDetail("host", host)
+			WithReason("registry_evidence").
+			WithDetail("evidence", list[0]).
+			WithDetail("host", host)
 	}
 	to := base.Path(forgivenDir + "/" + filepath.Base(abs))
 	if err := base.MkdirAll(forgivenDir); err == nil {
@@ -167,7 +181,8 @@ func (c *Client) Forgive(host, dir string) (string, error) {
 func (c *Client) forget(host string) error {
 	base := c.dirOf(host)
 	for _, name := range []string{latestName, "notes", tilesDir, indexDir, rotationsDir, searchDir, monitorDir, revokedName, revokedDir, headsName} {
-		if err := base.RemoveAll(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		err := base.RemoveAll(name)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return diag.New(diag.FileSystemError, "forgetting registry %s: %w", host, err)
 		}
 	}
@@ -175,4 +190,6 @@ func (c *Client) forget(host string) error {
 }
 
 // Forget is what removing the pin of a registry does to its state.
-func (c *Client) Forget(host string) error { return c.forget(host) }
+func (c *Client) Forget(host string) error {
+	return c.forget(host)
+}

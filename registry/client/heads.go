@@ -59,7 +59,14 @@ func (h *Host) readHeads() (*heads, error) {
 
 // damaged is the error for a file of the account that cannot be read.
 func (h *Host) damaged(what, name string, err error) error {
-	return diag.New(diag.FileSystemError, "reading %s of registry %s that this account saw: %s: %w; remove the file to record them again from now on", what, h.Name, h.dir.Path(name), err)
+	return diag.New(
+		diag.FileSystemError,
+		"reading %s of registry %s that this account saw: %s: %w; remove the file to record them again from now on",
+		what,
+		h.Name,
+		h.dir.Path(name),
+		err,
+	)
 }
 
 // newest returns the heads as of the checkpoint, reading the entries since the last call.
@@ -116,7 +123,8 @@ func (x *heads) add(n int64, e *log.Entry) {
 		x.Revocations[n] = e.Digest
 	case e.Version != "":
 		// No index has a line with another id or version.
-		if id, err := wire.ParseID(e.ID); err == nil && id.CheckVersion(e.Version) == nil {
+		id, err := wire.ParseID(e.ID)
+		if err == nil && id.CheckVersion(e.Version) == nil {
 			x.Newest[e.ID+" "+e.Version] = n
 		}
 	}
@@ -129,13 +137,17 @@ func (x *heads) trim() {
 		size[n] = len(k)
 	}
 	oldest := oldestKept(size, maxHeadsKeys)
-	maps.DeleteFunc(x.Newest, func(_ string, n int64) bool { return n < oldest })
+	maps.DeleteFunc(x.Newest, func(_ string, n int64) bool {
+		return n < oldest
+	})
 	clear(size)
 	for n, digest := range x.Revocations {
 		size[n] = len(digest)
 	}
 	oldest = oldestKept(size, maxHeadsKeys)
-	maps.DeleteFunc(x.Revocations, func(n int64, _ string) bool { return n < oldest })
+	maps.DeleteFunc(x.Revocations, func(n int64, _ string) bool {
+		return n < oldest
+	})
 }
 
 // oldestKept returns the smallest of the largest numbers that are at most maxHeads and whose
@@ -164,7 +176,8 @@ func (h *Host) upToDate(ctx context.Context, id wire.ID, lines []*wire.Line) err
 		}
 	}
 	for k, n := range x.Newest {
-		if bundle, _, ok := strings.Cut(k, " "); !ok || bundle != id.String() {
+		bundle, _, ok := strings.Cut(k, " ")
+		if !ok || bundle != id.String() {
 			continue
 		}
 		if at, ok := last[k]; !ok || at < n {

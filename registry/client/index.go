@@ -41,7 +41,9 @@ func (h *Host) Index(ctx context.Context, id wire.ID) ([]*wire.Line, error) {
 	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && older == nil:
-		return nil, diag.New(diag.SourceNotFound, "looking for %s in registry %s: it has no such bundle", id, h.Name).WithReason("registry_bundle").WithDetail("host", h.Name)
+		return nil, diag.New(diag.SourceNotFound, "looking for %s in registry %s: it has no such bundle", id, h.Name).
+			WithReason("registry_bundle").
+			WithDetail("host", h.Name)
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, h.fewer(id, 0, len(older))
 	}
@@ -49,20 +51,31 @@ func (h *Host) Index(ctx context.Context, id wire.ID) ([]*wire.Line, error) {
 }
 
 // fetchIndex reads an index that continues an older one and is not older than the checkpoint.
-func (h *Host) fetchIndex(ctx context.Context, id wire.ID, older []*wire.Line, header http.Header) (lines []*wire.Line, err error) {
-	err = h.remote.getWith(ctx, wire.IndexPath+id.IndexPath(), wire.MaxIndex, header, func(f file) (err error) {
-		if lines, err = wire.ParseIndex(f.body, id); err != nil {
+func (h *Host) fetchIndex(
+	ctx context.Context,
+	id wire.ID,
+	older []*wire.Line,
+	header http.Header,
+) (lines []*wire.Line, err error) {
+	err = h.remote.getWith(
+		ctx,
+		wire.IndexPath+id.IndexPath(),
+		wire.MaxIndex,
+		header,
+		func(f file) (err error) {
+			if lines, err = wire.ParseIndex(f.body, id); err != nil {
+				return err
+			}
+			if err := h.continues(id, older, lines); err != nil {
+				return err
+			}
+			if err := h.upToDate(ctx, id, lines); err != nil {
+				return err
+			}
+			lines, err = h.keepCopy(ctx, id, lines, f)
 			return err
-		}
-		if err := h.continues(id, older, lines); err != nil {
-			return err
-		}
-		if err := h.upToDate(ctx, id, lines); err != nil {
-			return err
-		}
-		lines, err = h.keepCopy(ctx, id, lines, f)
-		return err
-	})
+		},
+	)
 	return lines, err
 }
 
@@ -101,7 +114,9 @@ func (h *Host) continues(id wire.ID, older, newer []*wire.Line) error {
 			return h.moved(was, newer[i])
 		}
 	}
-	return diag.New(diag.LogProof, "reading the index of %s from registry %s: %w", id, h.Name, err).WithReason("registry_state").WithDetail("host", h.Name)
+	return diag.New(diag.LogProof, "reading the index of %s from registry %s: %w", id, h.Name, err).
+		WithReason("registry_state").
+		WithDetail("host", h.Name)
 }
 
 func (h *Host) fewer(id wire.ID, now, before int) error {
@@ -112,19 +127,29 @@ func (h *Host) fewer(id wire.ID, now, before int) error {
 // moved is the error for a version whose line is not the one that was served before.
 func (h *Host) moved(was, is *wire.Line) error {
 	return diag.New(diag.TagMoved, "reading the index of %s from registry %s: %s is not the release that this account saw before", was.ID, h.Name, was.Version).
-		WithReason("registry_moved_version").WithDetail("host", h.Name).WithDetail("version", was.Version).
-		WithDetail("expected", fmt.Sprintf("%s, log entry %d", was.Sum, was.Log)).WithDetail("found", fmt.Sprintf("%s, log entry %d", is.Sum, is.Log))
+		WithReason("registry_moved_version").
+		WithDetail("host", h.Name).
+		WithDetail("version", was.Version).
+		WithDetail("expected", fmt.Sprintf("%s, log entry %d", was.Sum, was.Log)).
+		WithDetail("found", fmt.Sprintf("%s, log entry %d", is.Sum, is.Log))
 }
 
 // Find returns the line of a version.
-func (h *Host) Find(ctx context.Context, id wire.ID, version string) (*wire.Line, error) {
+func (h *Host) Find(
+	ctx context.Context,
+	id wire.ID,
+	version string,
+) (*wire.Line, error) {
 	lines, err := h.Index(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	i := slices.IndexFunc(lines, func(l *wire.Line) bool { return l.Version == version })
+	i := slices.IndexFunc(lines, func(l *wire.Line) bool {
+		return l.Version == version
+	})
 	if i < 0 {
-		return nil, diag.New(diag.VersionNotFound, "looking for %s %s in registry %s: it has no such version", id, version, h.Name).WithDetail("host", h.Name)
+		return nil, diag.New(diag.VersionNotFound, "looking for %s %s in registry %s: it has no such version", id, version, h.Name).
+			WithDetail("host", h.Name)
 	}
 	return lines[i], nil
 }
@@ -181,7 +206,15 @@ func releaseDiffers(l *wire.Line, e *log.Entry) string {
 }
 
 func (h *Host) differs(l *wire.Line, index int64, what string) error {
-	return diag.New(diag.LogProof, "proving %s %s of registry %s: %s in the index differs from log entry %d", l.ID, l.Version, h.Name, what, index).
+	return diag.New(
+		diag.LogProof,
+		"proving %s %s of registry %s: %s in the index differs from log entry %d",
+		l.ID,
+		l.Version,
+		h.Name,
+		what,
+		index,
+	).
 		WithReason("log_proof").WithDetail("host", h.Name).WithDetail("entry", index)
 }
 
@@ -208,7 +241,10 @@ func (h *Host) Archive(ctx context.Context, digest string, limit int64) ([]byte,
 	err := h.remote.get(ctx, wire.ArchivePath+wire.ArchiveFile(digest), limit, "", func(f file) error {
 		if got := item.DigestOf(f.body).String(); got != digest {
 			return diag.New(diag.HashMismatch, "fetching an archive from %s: its bytes are not those that the log names", f.url).
-				WithReason("registry_archive").WithDetail("host", h.Name).WithDetail("expected", digest).WithDetail("found", got)
+				WithReason("registry_archive").
+				WithDetail("host", h.Name).
+				WithDetail("expected", digest).
+				WithDetail("found", got)
 		}
 		out = f.body
 		return nil
@@ -217,7 +253,9 @@ func (h *Host) Archive(ctx context.Context, digest string, limit int64) ([]byte,
 }
 
 // Deleted reports whether an error means that a version was deleted.
-func Deleted(err error) bool { return errors.Is(err, errGone) }
+func Deleted(err error) bool {
+	return errors.Is(err, errGone)
+}
 
 // Namespace returns the keys of a namespace. They are not proven.
 func (h *Host) Namespace(ctx context.Context, ns string) (*wire.Namespace, error) {
@@ -245,8 +283,18 @@ func (h *Host) Discover(ctx context.Context) (*wire.Discovery, error) {
 // Send sends a signed request and returns the receipt, whose entry and checkpoint are
 // verified and adopted. A receipt that does not prove the change of the statement is
 // LOG_PROOF. Header is the signed statement.
-func (h *Host) Send(ctx context.Context, st *wire.Statement, header string, body []byte) (*wire.Receipt, error) {
-	b, err := h.remote.post(ctx, path.Clean(wire.APIPath+wire.Endpoint(st.Action)), header, body)
+func (h *Host) Send(
+	ctx context.Context,
+	st *wire.Statement,
+	header string,
+	body []byte,
+) (*wire.Receipt, error) {
+	b, err := h.remote.post(
+		ctx,
+		path.Clean(wire.APIPath+wire.Endpoint(st.Action)),
+		header,
+		body,
+	)
 	if err != nil {
 		return nil, err
 	}
@@ -260,13 +308,20 @@ func (h *Host) Send(ctx context.Context, st *wire.Statement, header string, body
 	}
 	p, err := log.ParseProof(r.Proof)
 	if err == nil {
-		err = log.CheckInclusion(p, cp.Tree, r.Index, log.LeafHash([]byte(r.Entry)))
+		err = log.CheckInclusion(
+			p,
+			cp.Tree,
+			r.Index,
+			log.LeafHash([]byte(r.Entry)),
+		)
 	}
 	if err != nil {
 		return nil, h.proofError("reading the receipt", err)
 	}
 	if why := receiptDiffers(header, r); why != "" {
-		return nil, diag.New(diag.LogProof, "reading the receipt of registry %s: %s", h.Name, why).WithReason("log_proof").WithDetail("host", h.Name)
+		return nil, diag.New(diag.LogProof, "reading the receipt of registry %s: %s", h.Name, why).
+			WithReason("log_proof").
+			WithDetail("host", h.Name)
 	}
 	return r, h.adopt(ctx, cp, h.remote.addresses[0])
 }

@@ -75,28 +75,36 @@ func (h *Host) Monitor(ctx context.Context, ns string) ([]Seen, error) {
 	}
 	all := wire.NewStatements(h.read, h.Name, keyIn)
 	for i := range out {
-		if err := all.Check(ctx, out[i].Entry); err != nil {
+		err := all.Check(ctx, out[i].Entry)
+		if err != nil {
 			if ctx.Err() != nil || diag.CodeOf(err) == diag.Network {
 				return nil, err
 			}
 			out[i].Unproven = printable(err.Error())
 		}
 	}
-	if err := h.dir.Write(name, []byte(tree.String()+"\n"), 0o600); err != nil {
+	err = h.dir.Write(name, []byte(tree.String()+"\n"), 0o600)
+	if err != nil {
 		return nil, diag.New(diag.FileSystemError, "recording how far %s was monitored: %w", ns, err)
 	}
 	return out, nil
 }
 
 // read implements log.Source for all files of the registry.
-func (h *Host) read(ctx context.Context, p string, limit int64) (b []byte, err error) {
+func (h *Host) read(
+	ctx context.Context,
+	p string,
+	limit int64,
+) (b []byte, err error) {
 	err = h.remote.get(ctx, p, limit, "", func(f file) error { b = f.body; return nil })
 	return b, err
 }
 
 // Unproven returns the entries whose statement is missing or a different one.
 func Unproven(list []Seen) []Seen {
-	return slices.DeleteFunc(slices.Clone(list), func(s Seen) bool { return s.Unproven == "" })
+	return slices.DeleteFunc(slices.Clone(list), func(s Seen) bool {
+		return s.Unproven == ""
+	})
 }
 
 // Foreign returns the entries that none of the keys demanded: entries of other keys, and

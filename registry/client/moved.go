@@ -19,8 +19,11 @@ type Moved struct{ ID, Version, Log, Archive string }
 // recorded one. If the log contains both, that is evidence: it is written.
 func (h *Host) Moved(ctx context.Context, was Moved, is *wire.Line) error {
 	err := diag.New(diag.TagMoved, "comparing %s %s with registry %s: the index names another release than the recorded one", was.ID, was.Version, h.Name).
-		WithReason("registry_moved_version").WithDetail("host", h.Name).WithDetail("version", was.Version).
-		WithDetail("expected", fmt.Sprintf("%s, log entry %s", was.Archive, was.Log)).WithDetail("found", fmt.Sprintf("%s, log entry %d", is.Archive, is.Log))
+		WithReason("registry_moved_version").
+		WithDetail("host", h.Name).
+		WithDetail("version", was.Version).
+		WithDetail("expected", fmt.Sprintf("%s, log entry %s", was.Archive, was.Log)).
+		WithDetail("found", fmt.Sprintf("%s, log entry %d", is.Archive, is.Log))
 	index, bad := strconv.ParseInt(was.Log, 10, 64)
 	if bad != nil {
 		return err
@@ -40,7 +43,12 @@ func (h *Host) Moved(ctx context.Context, was Moved, is *wire.Line) error {
 			"releases of one version, so the registry moved it.\n",
 	}
 	for file, text := range files {
-		if bad := h.dir.Write(path.Join(movedDir, name, file), []byte(text), 0o600); bad != nil {
+		bad := h.dir.Write(
+			path.Join(movedDir, name, file),
+			[]byte(text),
+			0o600,
+		)
+		if bad != nil {
 			return err
 		}
 	}

@@ -58,7 +58,13 @@ type file struct {
 
 // get reads a file from the first address that has it. Use is called for each answer; an
 // answer that it refuses is tried at the next address, and the last refusal is returned.
-func (r *remote) get(ctx context.Context, path string, limit int64, etag string, use func(file) error) error {
+func (r *remote) get(
+	ctx context.Context,
+	path string,
+	limit int64,
+	etag string,
+	use func(file) error,
+) error {
 	return r.getWith(ctx, path, limit, conditional(etag), use)
 }
 
@@ -73,12 +79,20 @@ func conditional(etag string) http.Header {
 }
 
 // uncached returns the header that asks caches on the way for the file of the registry.
-func uncached() http.Header { return http.Header{"Cache-Control": {"no-cache"}} }
+func uncached() http.Header {
+	return http.Header{"Cache-Control": {"no-cache"}}
+}
 
 // getWith is get with a header.
 // An answer that fails a check is tried at the next address, except a moved version and two
 // histories: another address does not undo those.
-func (r *remote) getWith(ctx context.Context, path string, limit int64, header http.Header, use func(file) error) error {
+func (r *remote) getWith(
+	ctx context.Context,
+	path string,
+	limit int64,
+	header http.Header,
+	use func(file) error,
+) error {
 	if r.offline {
 		return notCached(path + " of registry " + r.host)
 	}
@@ -103,7 +117,12 @@ func (r *remote) getWith(ctx context.Context, path string, limit int64, header h
 	return first
 }
 
-func (r *remote) ask(ctx context.Context, address string, limit int64, h http.Header) (file, error) {
+func (r *remote) ask(
+	ctx context.Context,
+	address string,
+	limit int64,
+	h http.Header,
+) (file, error) {
 	res, err := r.http.Do(ctx, httpx.Request{
 		Method:   "GET",
 		URL:      address,
@@ -127,7 +146,12 @@ func (r *remote) ask(ctx context.Context, address string, limit int64, h http.He
 	case res.Status == http.StatusGone:
 		return file{}, diag.New(diag.VersionNotFound, "reading %s: %w", httpx.Shown(address), errGone)
 	case res.Status >= 300 && res.Status < 400:
-		return file{}, diag.New(diag.SourceMoved, "reading %s: the registry redirects to %s", httpx.Shown(address), httpx.Shown(res.Header.Get("Location"))).
+		return file{}, diag.New(
+			diag.SourceMoved,
+			"reading %s: the registry redirects to %s",
+			httpx.Shown(address),
+			httpx.Shown(res.Header.Get("Location")),
+		).
 			WithReason("registry_moved").WithDetail("found", httpx.Shown(res.Header.Get("Location")))
 	case !res.OK():
 		return file{}, failure(address, res)
@@ -156,7 +180,11 @@ func failure(address string, res *httpx.Response) error {
 }
 
 // post sends a signed request to the registry itself: the first address.
-func (r *remote) post(ctx context.Context, path, statement string, body []byte) ([]byte, error) {
+func (r *remote) post(
+	ctx context.Context,
+	path, statement string,
+	body []byte,
+) ([]byte, error) {
 	if r.offline {
 		return nil, notCached("registry " + r.host)
 	}
@@ -183,7 +211,14 @@ func (r *remote) post(ctx context.Context, path, statement string, body []byte) 
 // printable removes control characters and bounds the length of a text of a server.
 func printable(s string) string {
 	s = strings.Map(func(r rune) rune {
-		if r < 0x20 || r >= 0x7f && r < 0xa0 || r == 0x2028 || r == 0x2029 || r >= 0x200b && r <= 0x200f || r >= 0x202a && r <= 0x202e || r >= 0x2060 && r <= 0x206f || r == 0xfeff {
+		if r < 0x20 ||
+			r >= 0x7f && r < 0xa0 ||
+			r == 0x2028 ||
+			r == 0x2029 ||
+			r >= 0x200b && r <= 0x200f ||
+			r >= 0x202a && r <= 0x202e ||
+			r >= 0x2060 && r <= 0x206f ||
+			r == 0xfeff {
 			return ' '
 		}
 		return r
@@ -201,4 +236,6 @@ func notCached(what string) error {
 
 // Printable returns a text of a registry without control characters and hidden characters,
 // of bounded length.
-func Printable(s string) string { return printable(s) }
+func Printable(s string) string {
+	return printable(s)
+}

@@ -61,7 +61,8 @@ func (h *Host) Revocations(ctx context.Context) ([]Revoked, error) {
 			out = append(out, *x)
 		}
 	}
-	if err := h.dir.Replace(revokedName, list.Render(), 0o600); err != nil {
+	err = h.dir.Replace(revokedName, list.Render(), 0o600)
+	if err != nil {
 		return nil, diag.New(diag.FileSystemError, "keeping the revocations of %s: %w", h.Name, err)
 	}
 	return out, nil
@@ -86,7 +87,11 @@ func (h *Host) knownRevocations(ctx context.Context) ([]wire.Revocation, error) 
 
 // fetchRevocations reads a list that has all revocations which it must have. A registry
 // without a list has an empty one.
-func (h *Host) fetchRevocations(ctx context.Context, must []wire.Revocation, header http.Header) (*wire.Revocations, error) {
+func (h *Host) fetchRevocations(
+	ctx context.Context,
+	must []wire.Revocation,
+	header http.Header,
+) (*wire.Revocations, error) {
 	list := &wire.Revocations{V: 1}
 	err := h.remote.getWith(ctx, wire.RevocationsPath, wire.MaxRevocations, header, func(f file) (err error) {
 		if list, err = wire.ParseRevocations(f.body); err != nil {
@@ -131,7 +136,9 @@ func (h *Host) keepsRevocations(must []wire.Revocation, list *wire.Revocations) 
 	for _, r := range must {
 		if have[r.Log] != r.Digest {
 			return diag.New(diag.Rollback, "reading the revocations of registry %s: the list lacks %s, log entry %d, which this account saw", h.Name, r.Digest, r.Log).
-				WithReason("registry_old_revocations").WithDetail("host", h.Name).WithDetail("entry", r.Log)
+				WithReason("registry_old_revocations").
+				WithDetail("host", h.Name).
+				WithDetail("entry", r.Log)
 		}
 	}
 	return nil
@@ -149,9 +156,13 @@ func (h *Host) revoked(ctx context.Context, r wire.Revocation) (*Revoked, error)
 	if err != nil {
 		return nil, err
 	}
-	if e.Type != log.Revocation || e.Digest != r.Digest || r.URL != wire.RevocationPath(r.Digest) {
+	if e.Type != log.Revocation ||
+		e.Digest != r.Digest ||
+		r.URL != wire.RevocationPath(r.Digest) {
 		return nil, diag.New(diag.LogProof, "reading the revocations of registry %s: log entry %d does not record %s", h.Name, r.Log, r.Digest).
-			WithReason("log_proof").WithDetail("host", h.Name).WithDetail("entry", r.Log)
+			WithReason("log_proof").
+			WithDetail("host", h.Name).
+			WithDetail("entry", r.Log)
 	}
 	h.mu.Lock()
 	read := e.Namespace == "" || h.namespaces[e.Namespace]
@@ -165,14 +176,19 @@ func (h *Host) revoked(ctx context.Context, r wire.Revocation) (*Revoked, error)
 
 func (h *Host) revocationText(ctx context.Context, r wire.Revocation) ([]byte, error) {
 	name := path.Join(revokedDir, path.Base(r.URL))
-	if b, err := openat.ReadRegular(h.dir.Path(name), doc.MaxDocument); err == nil && item.DigestOf(b).String() == r.Digest {
+	b, err := openat.ReadRegular(h.dir.Path(name), doc.MaxDocument)
+	if err == nil && item.DigestOf(b).String() == r.Digest {
 		return b, nil
 	}
 	var text []byte
-	err := h.remote.get(ctx, r.URL, doc.MaxDocument, "", func(f file) error {
-		if got := item.DigestOf(f.body).String(); got != r.Digest {
+	err = h.remote.get(ctx, r.URL, doc.MaxDocument, "", func(f file) error {
+		got := item.DigestOf(f.body).String()
+		if got != r.Digest {
 			return diag.New(diag.HashMismatch, "reading the revocation %s: its bytes are not those that the log names", f.url).
-				WithReason("registry_revocation").WithDetail("host", h.Name).WithDetail("expected", r.Digest).WithDetail("found", got)
+				WithReason("registry_revocation").
+				WithDetail("host", h.Name).
+				WithDetail("expected", r.Digest).
+				WithDetail("found", got)
 		}
 		text = f.body
 		return nil

@@ -18,7 +18,9 @@ const maxRotations = 16
 const rotationsDir = "rotations"
 
 // RotationPath returns the path of the document that replaces a log key, below the log.
-func RotationPath(key string) string { return "/rotation/" + keyHash(key) + ".toml" }
+func RotationPath(key string) string {
+	return "/rotation/" + keyHash(key) + ".toml"
+}
 
 // keyHash returns the middle part of NAME+HASH+KEY.
 func keyHash(key string) string {
@@ -35,7 +37,12 @@ func (h *Host) rotate(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if err := h.dir.Write(path.Join(rotationsDir, keyHash(key)+".toml"), f.body, 0o600); err != nil {
+		err = h.dir.Write(
+			path.Join(rotationsDir, keyHash(key)+".toml"),
+			f.body,
+			0o600,
+		)
+		if err != nil {
 			return diag.New(diag.FileSystemError, "keeping the rotation of the log key of %s: %w", h.Name, err)
 		}
 		h.replace(d)
@@ -46,7 +53,10 @@ func (h *Host) rotate(ctx context.Context) error {
 // followSaved applies the rotations that were verified before.
 func (h *Host) followSaved() {
 	for range maxRotations {
-		b, err := openat.ReadRegular(h.dir.Path(path.Join(rotationsDir, keyHash(h.Pin.Key)+".toml")), doc.MaxDocument)
+		b, err := openat.ReadRegular(
+			h.dir.Path(path.Join(rotationsDir, keyHash(h.Pin.Key)+".toml")),
+			doc.MaxDocument,
+		)
 		if err != nil {
 			return
 		}

@@ -23,8 +23,12 @@ func (h *Host) Bundles(ctx context.Context) ([]wire.Found, error) {
 		return nil, err
 	}
 	out := slices.Collect(maps.Values(all))
-	out = slices.DeleteFunc(out, func(f wire.Found) bool { return f.State == wire.StateUnlisted || f.State == wire.StateDeleted })
-	slices.SortFunc(out, func(a, b wire.Found) int { return cmp.Compare(a.ID, b.ID) })
+	out = slices.DeleteFunc(out, func(f wire.Found) bool {
+		return f.State == wire.StateUnlisted || f.State == wire.StateDeleted
+	})
+	slices.SortFunc(out, func(a, b wire.Found) int {
+		return cmp.Compare(a.ID, b.ID)
+	})
 	return out, nil
 }
 
@@ -75,7 +79,9 @@ func (h *Host) bundles(ctx context.Context) (map[string]wire.Found, error) {
 func (h *Host) removeSegments(m *wire.SearchManifest) {
 	files, _ := os.ReadDir(h.dir.Path(searchDir)) // the next search removes what stays
 	for _, f := range files {
-		named := slices.ContainsFunc(m.Segments, func(s wire.Segment) bool { return s.Path() == "/"+f.Name() })
+		named := slices.ContainsFunc(m.Segments, func(s wire.Segment) bool {
+			return s.Path() == "/"+f.Name()
+		})
 		if !named && strings.HasSuffix(f.Name(), ".seg") {
 			_ = h.dir.RemoveAll(searchDir + "/" + f.Name())
 		}

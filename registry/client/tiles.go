@@ -20,7 +20,9 @@ type tileCache struct {
 	skip    bool              // do not use the files: one of them was wrong
 }
 
-func newTileCache(h *Host) *tileCache { return &tileCache{h: h, fetched: map[string][]byte{}} }
+func newTileCache(h *Host) *tileCache {
+	return &tileCache{h: h, fetched: map[string][]byte{}}
+}
 
 const tilesDir = "tiles"
 
@@ -34,11 +36,18 @@ func (t *tileCache) read(ctx context.Context, p string, limit int64) ([]byte, er
 		return b, nil
 	}
 	if !skip {
-		if b, err := openat.ReadRegular(t.h.dir.Path(tilesDir+"/"+p), limit); err == nil {
+		b, err := openat.ReadRegular(t.h.dir.Path(tilesDir+"/"+p), limit)
+		if err == nil {
 			return b, nil
 		}
 	}
-	err := t.h.remote.get(ctx, wire.LogPath+"/"+p, limit, "", func(f file) error { b = f.body; return nil })
+	err := t.h.remote.get(
+		ctx,
+		wire.LogPath+"/"+p,
+		limit,
+		"",
+		func(f file) error { b = f.body; return nil },
+	)
 	if err != nil {
 		return nil, err
 	}

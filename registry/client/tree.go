@@ -73,7 +73,9 @@ func (t *treeCheck) revocations(ctx context.Context) error {
 			entries[n] = e.Digest
 		}
 	}
-	return wire.CheckRevocations(ctx, t.read, entries, func(path string, code diag.Code, why string) { t.add(path, code, "%s", why) })
+	return wire.CheckRevocations(ctx, t.read, entries, func(path string, code diag.Code, why string) {
+		t.add(path, code, "%s", why)
+	})
 }
 
 // DiscoverTree returns the host and the log key that static files name.
@@ -191,7 +193,8 @@ func (t *treeCheck) line(ctx context.Context, path string, l *wire.Line) error {
 	newest, changed := t.states[l.ID+" "+l.Version]
 	if changed != (l.StateLog != nil) || changed && *l.StateLog != newest {
 		t.add(path, diag.LogProof, "%s: its state is not the newest one of the log", l.Version)
-	} else if changed && (t.entries[newest].State != l.State || t.entries[newest].Reason != l.Reason) {
+	} else if changed &&
+		(t.entries[newest].State != l.State || t.entries[newest].Reason != l.Reason) {
 		t.add(path, diag.LogProof, "%s: its state differs from log entry %d", l.Version, newest)
 	}
 	if l.State == wire.StateDeleted {
@@ -216,12 +219,17 @@ func (t *treeCheck) archive(ctx context.Context, l *wire.Line) error {
 		t.add(path, diag.HashMismatch, "the archive of %s %s has other bytes", l.ID, l.Version)
 		return nil
 	}
-	list, err := wire.Unpack(ctx, bytes.NewReader(b), func(wire.File) error { return nil })
+	list, err := wire.Unpack(
+		ctx,
+		bytes.NewReader(b),
+		func(wire.File) error { return nil },
+	)
 	if err != nil {
 		t.add(path, diag.CodeOf(err), "%s", err)
 		return nil
 	}
-	if sum, err := lock.HashTree(list); err != nil || sum != l.Sum {
+	sum, err := lock.HashTree(list)
+	if err != nil || sum != l.Sum {
 		t.add(path, diag.HashMismatch, "the files of %s %s do not have the hash of the log", l.ID, l.Version)
 	}
 	return nil

@@ -15,7 +15,11 @@ import (
 
 // BundlerTool is the function of the tool with which models read the bundles of the project.
 // It writes and signs nothing: rye bundle create makes the same manifest for a person.
-func BundlerTool(ctx context.Context, p *project.Project, in exec.NativeCall) (map[string]any, error) {
+func BundlerTool(
+	ctx context.Context,
+	p *project.Project,
+	in exec.NativeCall,
+) (map[string]any, error) {
 	c := bundlerCall{p, in.Parameters}
 	root, err := p.NeedProject()
 	if err != nil {
@@ -64,10 +68,20 @@ func (c bundlerCall) bundle() (string, error) {
 }
 
 // VerifyOwnBundle verifies a bundle of which dir is the work tree of its author.
-func VerifyOwnBundle(ctx context.Context, p *project.Project, tree bundle.Tree, dir, id string) (*bundle.Report, error) {
-	return bundle.Verify(ctx, bundle.VerifyParams{Tree: tree, ID: id, LeftOut: project.LeftOutOf(p.Env, dir), Shared: true,
+func VerifyOwnBundle(
+	ctx context.Context,
+	p *project.Project,
+	tree bundle.Tree,
+	dir, id string,
+) (*bundle.Report, error) {
+	return bundle.Verify(ctx, bundle.VerifyParams{
+		Tree:             tree,
+		ID:               id,
+		LeftOut:          project.LeftOutOf(p.Env, dir),
+		Shared:           true,
 		Judge:            verify.JudgeManifest(p.Trust, string(space.Project), bundle.ManifestPath(id)),
-		JudgeCosignature: verify.JudgeCosignature(p.Trust, string(space.Project))})
+		JudgeCosignature: verify.JudgeCosignature(p.Trust, string(space.Project)),
+	})
 }
 
 // OwnBundles returns the ids of the bundles that the project has manifests of.
@@ -156,7 +170,8 @@ func (c bundlerCall) inspect(tree bundle.Tree) (any, error) {
 		return nil, diag.New(diag.BundleFileMissing, "reading the manifest of %s: %w", id, err)
 	}
 	in, fs := bundle.Inspect(text)
-	if err := diag.FromFindings("reading the manifest", diag.WithPath(fs, bundle.ManifestPath(id))); err != nil {
+	err = diag.FromFindings("reading the manifest", diag.WithPath(fs, bundle.ManifestPath(id)))
+	if err != nil {
 		return nil, err
 	}
 	return map[string]any{"inspection": in, "verified": false}, nil

@@ -31,11 +31,15 @@ import (
 type registryItems struct{ p *project.Project }
 
 // RegistryItems returns the items of the registries that the user pinned.
-func RegistryItems(p *project.Project) agent.Registry { return registryItems{p} }
+func RegistryItems(p *project.Project) agent.Registry {
+	return registryItems{p}
+}
 
 // Pinned implements agent.Registry. A registry that only rye.yaml pins is not one of the
 // user's: a repository does not decide where an agent searches.
-func (r registryItems) Pinned() bool { return len(r.p.Trust.Registries()) > 0 }
+func (r registryItems) Pinned() bool {
+	return len(r.p.Trust.Registries()) > 0
+}
 
 // Search implements agent.Registry.
 func (r registryItems) Search(ctx context.Context, q search.Query) (*agent.RegistryResult, error) {
@@ -82,7 +86,9 @@ func agentHit(h Hit) agent.RegistryHit {
 		Description: "not shown, because no signature of it was verified",
 	}
 	for _, s := range h.Signers[:min(len(h.Signers), maxHitSigners)] {
-		out.Signers = append(out.Signers, strings.TrimSpace(s.Key+" "+string(s.Trust)+" "+s.Owner))
+		out.Signers = append(out.Signers, strings.TrimSpace(
+			s.Key+" "+string(s.Trust)+" "+s.Owner,
+		))
 	}
 	if more := len(h.Signers) - maxHitSigners; more > 0 {
 		out.Signers = append(out.Signers, fmt.Sprintf("and %d more", more))
@@ -100,7 +106,8 @@ func (r registryItems) Fetch(ctx context.Context, from agent.RegistryRef) (*agen
 		return nil, err
 	}
 	from.Bundle = q.ID.String()
-	if it, err := r.installed(ctx, from); it != nil || err != nil {
+	it, err := r.installed(ctx, from)
+	if it != nil || err != nil {
 		return it, err
 	}
 	release, err := r.release(ctx, q)
@@ -111,7 +118,13 @@ func (r registryItems) Fetch(ctx context.Context, from agent.RegistryRef) (*agen
 		return nil, release.Refused
 	}
 	from.Version = release.Bundle.Version
-	out := &agent.RegistryItem{From: from, Refused: release.Refused, Caps: release.Bundle.Caps, Notes: release.Notes, Manifest: release.Bundle.Manifest}
+	out := &agent.RegistryItem{
+		From:     from,
+		Refused:  release.Refused,
+		Caps:     release.Bundle.Caps,
+		Notes:    release.Notes,
+		Manifest: release.Bundle.Manifest,
+	}
 	if out.Item, err = r.itemOf(ctx, release, from); err != nil {
 		return nil, err
 	}
@@ -163,7 +176,9 @@ func (r registryItems) release(ctx context.Context, q packages.Query) (*packages
 		if out != nil {
 			one.After(out)
 		}
-		out, q.Version = one, one.Bundle.Version // both judge the same release
+		// both judge the same release
+		out = one
+		q.Version = one.Bundle.Version
 	}
 	return out, nil
 }
@@ -180,7 +195,11 @@ func servingPackages(ctx context.Context, env project.Env, params project.Packag
 
 // itemOf returns the item of a release, judged as if the release were installed in the
 // user's space. An item with characters that a reader cannot see is refused.
-func (r registryItems) itemOf(ctx context.Context, release *packages.Release, from agent.RegistryRef) (*resolve.Item, error) {
+func (r registryItems) itemOf(
+	ctx context.Context,
+	release *packages.Release,
+	from agent.RegistryRef,
+) (*resolve.Item, error) {
 	resolver, err := publish.ResolverOf(ctx, r.p, release)
 	if err != nil {
 		return nil, err
@@ -193,11 +212,13 @@ func itemIn(ctx context.Context, resolver *resolve.Resolver, from agent.Registry
 	it, err := resolver.Inspect(ctx, from.Ref)
 	switch code := diag.CodeOf(err); {
 	case code == diag.ToolNotFound || code == diag.ItemNotFound || err == nil && (it.Root.Layer != from.Bundle || it.Support()):
-		return nil, diag.New(diag.ItemNotFound, "looking for %s: %s %s does not have it", from.Ref, from.Bundle, from.Version).WithReason("registry_item")
+		return nil, diag.New(diag.ItemNotFound, "looking for %s: %s %s does not have it", from.Ref, from.Bundle, from.Version).
+			WithReason("registry_item")
 	case err != nil:
 		return nil, err
 	}
-	if diag.Failed(hidden.Encoding(it.Bytes)) || diag.Failed(trust.Hidden(string(it.Ref.Kind), it.Bytes)) {
+	if diag.Failed(hidden.Encoding(it.Bytes)) ||
+		diag.Failed(trust.Hidden(string(it.Ref.Kind), it.Bytes)) {
 		return nil, diag.New(diag.HiddenChars, "reading %s of %s %s: its text has characters that a reader cannot see, or is not UTF-8", from.Ref, from.Bundle, from.Version)
 	}
 	return it, nil
@@ -206,7 +227,9 @@ func itemIn(ctx context.Context, resolver *resolve.Resolver, from agent.Registry
 // installed returns the item if a lock of the project or of the user has its bundle: then
 // execute uses that version, and nothing is fetched.
 func (r registryItems) installed(ctx context.Context, from agent.RegistryRef) (*agent.RegistryItem, error) {
-	i := slices.IndexFunc(r.p.Spaces.Roots, func(root *space.Root) bool { return root.Layer == from.Bundle })
+	i := slices.IndexFunc(r.p.Spaces.Roots, func(root *space.Root) bool {
+		return root.Layer == from.Bundle
+	})
 	if i < 0 {
 		return nil, nil
 	}
@@ -214,7 +237,15 @@ func (r registryItems) installed(ctx context.Context, from agent.RegistryRef) (*
 	switch {
 	case from.Version == "" || from.Version == root.Version():
 	default:
-		return nil, diag.New(diag.LockMismatch, "looking for %s: the %s space has %s %s installed, not %s", from.Ref, root.Space, from.Bundle, root.Version(), from.Version).
+		return nil, diag.New(
+			diag.LockMismatch,
+			"looking for %s: the %s space has %s %s installed, not %s",
+			from.Ref,
+			root.Space,
+			from.Bundle,
+			root.Version(),
+			from.Version,
+		).
 			WithReason("registry_version").WithDetail("bundle", from.Bundle)
 	}
 	if !root.Offers(from.Ref) {
@@ -228,7 +259,13 @@ func (r registryItems) installed(ctx context.Context, from agent.RegistryRef) (*
 		return nil, r.shadowed(it, from)
 	}
 	from.Version = root.Version()
-	return &agent.RegistryItem{From: from, Item: it, Signers: []string{r.signer(packages.SignerText(it.Verdict.Signer))}, Sandbox: statedSandbox(it), Installed: true}, nil
+	return &agent.RegistryItem{
+		From:      from,
+		Item:      it,
+		Signers:   []string{r.signer(packages.SignerText(it.Verdict.Signer))},
+		Sandbox:   statedSandbox(it),
+		Installed: true,
+	}, nil
 }
 
 func (r registryItems) shadowed(it *resolve.Item, from agent.RegistryRef) error {
@@ -259,7 +296,12 @@ func statedSandbox(it *resolve.Item) string {
 }
 
 // Adopt implements agent.Registry.
-func (r registryItems) Adopt(ctx context.Context, call exec.Call, it *agent.RegistryItem, dryRun bool) (*agent.Workspace, error) {
+func (r registryItems) Adopt(
+	ctx context.Context,
+	call exec.Call,
+	it *agent.RegistryItem,
+	dryRun bool,
+) (*agent.Workspace, error) {
 	ask := call.Ask
 	p := r.p
 	a, _, err := p.Allowance(ctx)
@@ -267,8 +309,17 @@ func (r registryItems) Adopt(ctx context.Context, call exec.Call, it *agent.Regi
 		return nil, err
 	}
 	fail := func(code diag.Code, reason, why string) error {
-		return diag.New(code, "executing %s of %s %s: %s", it.From.Ref, it.From.Bundle, it.From.Version, why).WithReason(reason).
-			WithDetail("bundle", it.From.Bundle).WithDetail("item", it.From.Ref.String())
+		return diag.New(
+			code,
+			"executing %s of %s %s: %s",
+			it.From.Ref,
+			it.From.Bundle,
+			it.From.Version,
+			why,
+		).
+			WithReason(reason).
+			WithDetail("bundle", it.From.Bundle).
+			WithDetail("item", it.From.Ref.String())
 	}
 	switch {
 	case p.ReadOnly:
@@ -280,7 +331,8 @@ func (r registryItems) Adopt(ctx context.Context, call exec.Call, it *agent.Regi
 	case a.Registry == "ask" && ask == nil && !dryRun:
 		return nil, fail(diag.ApprovalRequired, "registry_ask", "it is not installed, and rye cannot ask a person here")
 	}
-	if have, err := p.Resolver.Inspect(ctx, it.From.Ref); err == nil {
+	have, err := p.Resolver.Inspect(ctx, it.From.Ref)
+	if err == nil {
 		return nil, r.shadowed(have, it.From)
 	}
 	if dryRun {
@@ -289,7 +341,13 @@ func (r registryItems) Adopt(ctx context.Context, call exec.Call, it *agent.Regi
 	review := func([]packages.Change) error { return nil }
 	if a.Registry == "ask" {
 		review = func(changes []packages.Change) error {
-			return r.ask(ctx, it, changes, a.Approvals.Timeout(project.AtTerminal(p, call)), call)
+			return r.ask(
+				ctx,
+				it,
+				changes,
+				a.Approvals.Timeout(project.AtTerminal(p, call)),
+				call,
+			)
 		}
 	}
 	if err := r.add(ctx, it, review); err != nil {
@@ -315,20 +373,43 @@ func (r registryItems) add(ctx context.Context, it *agent.RegistryItem, review p
 }
 
 // ask asks the user whether the changes may be made and the item executed.
-func (r registryItems) ask(ctx context.Context, it *agent.RegistryItem, changes []packages.Change, timeout time.Duration, call exec.Call) error {
+func (r registryItems) ask(
+	ctx context.Context,
+	it *agent.RegistryItem,
+	changes []packages.Change,
+	timeout time.Duration,
+	call exec.Call,
+) error {
 	text := r.question(it, changes)
 	// An answer is one to this text: the same release may be asked about with other signers.
-	q := &threads.Question{Tier: policy.T3.String(), Text: text, Capability: string(policy.Needed(policy.Execute, it.From.Ref)),
-		Rule: "the release " + it.From.Bundle + " " + it.From.Version + ", asked as " + item.DigestOf([]byte(text)).String(), Timeout: timeout}
+	q := &threads.Question{
+		Tier:       policy.T3.String(),
+		Text:       text,
+		Capability: string(policy.Needed(policy.Execute, it.From.Ref)),
+		Rule:       "the release " + it.From.Bundle + " " + it.From.Version + ", asked as " + item.DigestOf([]byte(text)).String(),
+		Timeout:    timeout,
+	}
 	reply, err := project.Confirm(ctx, r.p, call, q, false)
-	denied := diag.New(diag.ApprovalDenied, "executing %s of %s %s: the user refused it", it.From.Ref, it.From.Bundle, it.From.Version)
+	denied := diag.New(
+		diag.ApprovalDenied,
+		"executing %s of %s %s: the user refused it",
+		it.From.Ref,
+		it.From.Bundle,
+		it.From.Version,
+	)
 	switch {
 	case err != nil:
 		return err
 	case reply == nil: // no person can be asked now
 		return denied
 	case reply.Late():
-		denied.Message = fmt.Sprintf("executing %s of %s %s: no answer came within %d s, which is a refusal", it.From.Ref, it.From.Bundle, it.From.Version, int(timeout.Seconds()))
+		denied.Message = fmt.Sprintf(
+			"executing %s of %s %s: no answer came within %d s, which is a refusal",
+			it.From.Ref,
+			it.From.Bundle,
+			it.From.Version,
+			int(timeout.Seconds()),
+		)
 		return denied.WithReason("approval_timeout")
 	case reply.Decision != threads.Deny:
 		return nil
@@ -349,10 +430,15 @@ func (r registryItems) question(it *agent.RegistryItem, changes []packages.Chang
 		}
 		fmt.Fprintf(&b, "It adds %s %s to your user space", c.ID, c.To)
 		for i, s := range c.Signers {
-			b.WriteString(map[bool]string{true: ", signed by ", false: " and "}[i == 0] + r.signer(s))
+			b.WriteString(
+				map[bool]string{true: ", signed by ", false: " and "}[i == 0] + r.signer(s),
+			)
 		}
 		if len(c.Caps) > 0 {
-			caps := strings.Join(printables(c.Caps[:min(len(c.Caps), maxHitCaps)]), ", ")
+			caps := strings.Join(
+				printables(c.Caps[:min(len(c.Caps), maxHitCaps)]),
+				", ",
+			)
 			fmt.Fprintf(&b, "; its items may ask for %s", caps)
 			if more := len(c.Caps) - maxHitCaps; more > 0 {
 				fmt.Fprintf(&b, " and %d more", more)
@@ -369,7 +455,11 @@ func (r registryItems) question(it *agent.RegistryItem, changes []packages.Chang
 
 // reopen opens the project with the changed user space. The item that a run would use must
 // be the one that the user was asked about.
-func (r registryItems) reopen(ctx context.Context, call exec.Call, was *agent.RegistryItem) (*agent.Workspace, error) {
+func (r registryItems) reopen(
+	ctx context.Context,
+	call exec.Call,
+	was *agent.RegistryItem,
+) (*agent.Workspace, error) {
 	p, err := r.p.Env.Open(ctx, project.Strict)
 	if err != nil {
 		return nil, err

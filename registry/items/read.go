@@ -19,7 +19,12 @@ import (
 // MonitorRegistry returns the log entries about a namespace since the last call, and as
 // findings those among them that none of the keys demanded, and the entries whose
 // signed statement is not that of a key of the namespace.
-func MonitorRegistry(ctx context.Context, p *project.Project, host, ns string, keys []string) (all []client.Seen, found []diag.Finding, err error) {
+func MonitorRegistry(
+	ctx context.Context,
+	p *project.Project,
+	host, ns string,
+	keys []string,
+) (all []client.Seen, found []diag.Finding, err error) {
 	for i, k := range keys {
 		if !strings.HasPrefix(k, "ed25519:") {
 			keys[i] = "ed25519:" + k
@@ -37,11 +42,25 @@ func MonitorRegistry(ctx context.Context, p *project.Project, host, ns string, k
 	}
 	if len(keys) > 0 {
 		for _, s := range client.Foreign(all, keys) {
-			found = append(found, diag.Errorf(diag.SourceMoved, 0, 0, "none of the keys demanded %s", client.Printable(s.Describe(s.Index))).WithReason("registry_publisher"))
+			found = append(found, diag.Errorf(
+				diag.SourceMoved,
+				0,
+				0,
+				"none of the keys demanded %s",
+				client.Printable(s.Describe(s.Index)),
+			).
+				WithReason("registry_publisher"))
 		}
 	}
 	for _, s := range client.Unproven(all) {
-		found = append(found, diag.Errorf(diag.LogProof, 0, 0, "%s: its signed statement is not proven: %s", client.Printable(s.Describe(s.Index)), s.Unproven))
+		found = append(found, diag.Errorf(
+			diag.LogProof,
+			0,
+			0,
+			"%s: its signed statement is not proven: %s",
+			client.Printable(s.Describe(s.Index)),
+			s.Unproven,
+		))
 	}
 	return all, found, nil
 }
@@ -64,7 +83,8 @@ func VerifyRegistry(ctx context.Context, p *project.Project, where, key string) 
 	}
 	if key == "" {
 		key = named
-		if pin, err := p.Registries().Pin(host); err == nil && pin != nil {
+		pin, err := p.Registries().Pin(host)
+		if err == nil && pin != nil {
 			key = pin.Key
 		}
 	}
@@ -91,7 +111,12 @@ func directoryReader(dir string) func(context.Context, string, int64) ([]byte, e
 
 func addressReader(c *httpx.Client, address string) func(context.Context, string, int64) ([]byte, error) {
 	return func(ctx context.Context, p string, limit int64) ([]byte, error) {
-		res, err := c.Do(ctx, httpx.Request{Method: "GET", URL: address + p, MaxBytes: limit, Retry: httpx.Retry{Attempts: 3}})
+		res, err := c.Do(ctx, httpx.Request{
+			Method:   "GET",
+			URL:      address + p,
+			MaxBytes: limit,
+			Retry:    httpx.Retry{Attempts: 3},
+		})
 		switch {
 		case err != nil:
 			return nil, err

@@ -102,7 +102,9 @@ type foundBundle struct {
 	wire.Found
 }
 
-func (b foundBundle) id() string { return "registry:" + b.host + "/" + b.ID }
+func (b foundBundle) id() string {
+	return "registry:" + b.host + "/" + b.ID
+}
 
 // listed is an entry of the catalog and the bundle that it belongs to.
 type listed struct {
@@ -160,7 +162,11 @@ func Hosts(p *project.Project, name string) []string {
 
 // registryBundles returns the bundles that registries list. If some of several registries
 // cannot be searched, or a bundle is left out, the notes state why.
-func registryBundles(ctx context.Context, p *project.Project, hosts []string) (list []foundBundle, notes []string, err error) {
+func registryBundles(
+	ctx context.Context,
+	p *project.Project,
+	hosts []string,
+) (list []foundBundle, notes []string, err error) {
 	if len(hosts) == 0 {
 		return nil, nil, diag.New(diag.Usage, "searching registries: you pinned none").WithReason("registry_none")
 	}
@@ -183,7 +189,11 @@ func registryBundles(ctx context.Context, p *project.Project, hosts []string) (l
 
 // listedBundles returns the bundles of a registry, and the number of those whose description
 // has something else than its form, which might be a text for a model.
-func listedBundles(ctx context.Context, all *project.Registries, host string) (out []foundBundle, wrong int, err error) {
+func listedBundles(
+	ctx context.Context,
+	all *project.Registries,
+	host string,
+) (out []foundBundle, wrong int, err error) {
 	h, err := all.Host(ctx, host)
 	if err != nil {
 		return nil, 0, err
@@ -239,7 +249,8 @@ func registrySigner(p *project.Project, key string) Signer {
 		return out
 	}
 	if k, ok := p.Trust.Key(fp); ok {
-		out.Trust, out.Owner = k.State, k.Owner
+		out.Trust = k.State
+		out.Owner = k.Owner
 	}
 	return out
 }

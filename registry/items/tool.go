@@ -22,7 +22,11 @@ import (
 
 // RegistryTool is the function of the tool with which models read registries and prepare a
 // publication. A person publishes.
-func RegistryTool(ctx context.Context, p *project.Project, in exec.NativeCall) (map[string]any, error) {
+func RegistryTool(
+	ctx context.Context,
+	p *project.Project,
+	in exec.NativeCall,
+) (map[string]any, error) {
 	c := registryCall{registryItems{p}, in.Parameters}
 	var out any
 	var err error
@@ -76,12 +80,21 @@ func (c registryCall) search(ctx context.Context) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return map[string]any{"hits": hits.Hits, "total": hits.Total, "note": hits.Note, "verified": false, "warning": untrustedNote}, nil
+	return map[string]any{
+		"hits":     hits.Hits,
+		"total":    hits.Total,
+		"note":     hits.Note,
+		"verified": false,
+		"warning":  untrustedNote,
+	}, nil
 }
 
 // allTrusted reports whether texts of these signers may be shown.
 func allTrusted(list []Signer) bool {
-	return len(list) > 0 && !slices.ContainsFunc(list, func(s Signer) bool { return !s.Trust.Usable() })
+	return len(list) > 0 &&
+		!slices.ContainsFunc(list, func(s Signer) bool {
+			return !s.Trust.Usable()
+		})
 }
 
 // maxShownVersions is the number of versions in the result of info.
@@ -148,7 +161,14 @@ func (c registryCall) info(ctx context.Context) (any, error) {
 		if _, err := h.Prove(ctx, l); err != nil {
 			return nil, err
 		}
-		v := shownVersion{Version: l.Version, State: l.State, Published: l.Published, Log: l.Log, Signers: []Signer{}, Unproven: contentsOf(l)}
+		v := shownVersion{
+			Version:   l.Version,
+			State:     l.State,
+			Published: l.Published,
+			Log:       l.Log,
+			Signers:   []Signer{},
+			Unproven:  contentsOf(l),
+		}
 		for _, s := range l.Signers {
 			v.Signers = append(v.Signers, registrySigner(c.p, s))
 		}
@@ -157,7 +177,12 @@ func (c registryCall) info(ctx context.Context) (any, error) {
 		}
 		list = append(list, v)
 	}
-	return map[string]any{"id": q.ID.String(), "versions": list, "total": len(lines), "warning": untrustedNote}, nil
+	return map[string]any{
+		"id":       q.ID.String(),
+		"versions": list,
+		"total":    len(lines),
+		"warning":  untrustedNote,
+	}, nil
 }
 
 func printables(list []string) []string {
@@ -211,7 +236,8 @@ func (c registryCall) pull(ctx context.Context) (any, error) {
 		}
 		x := pulledItem{Ref: it.Ref.String(), Trust: it.Verdict.Word(), LoadID: it.Ref.ID + "@" + b.ID.String() + "@" + b.Version}
 		if it.Verdict.OK() { // else they are texts of an unknown signer
-			x.Type, x.Version = it.Meta.ToolType, it.Meta.Version
+			x.Type = it.Meta.ToolType
+			x.Version = it.Meta.Version
 		}
 		list = append(list, x)
 	}
@@ -267,9 +293,15 @@ func (c registryCall) prepareDir(ctx context.Context) (*publish.PackedBundle, er
 	real, err := filepath.EvalSymlinks(filepath.Join(root.Base, dir))
 	base, baseErr := filepath.EvalSymlinks(root.Base)
 	if err != nil || baseErr != nil {
-		return nil, diag.New(diag.FileSystemError, "preparing %q: %w", c.text("dir"), errors.Join(err, baseErr))
+		return nil, diag.New(
+			diag.FileSystemError,
+			"preparing %q: %w",
+			c.text("dir"),
+			errors.Join(err, baseErr),
+		)
 	}
-	if rel, err := filepath.Rel(base, real); err != nil || !filepath.IsLocal(rel) {
+	rel, err := filepath.Rel(base, real)
+	if err != nil || !filepath.IsLocal(rel) {
 		return nil, diag.New(diag.PathEscape, "preparing %q: it leads out of the project", c.text("dir"))
 	}
 	return publish.PackBundle(ctx, c.p, real, "")

@@ -49,15 +49,31 @@ func New(p Params) rules.Judge {
 			return nil, nil, err
 		}
 		spaces.Roots = append([]*space.Root{root}, spaces.Roots...)
-		j := &registryJudge{submission: s, files: files, root: root, store: store,
-			resolver: resolve.New(resolve.Params{Spaces: spaces, Trust: store, Check: itemcheck.Submitted, Lenient: true, NoCache: true})}
+		j := &registryJudge{
+			submission: s,
+			files:      files,
+			root:       root,
+			store:      store,
+			resolver: resolve.New(resolve.Params{
+				Spaces:  spaces,
+				Trust:   store,
+				Check:   itemcheck.Submitted,
+				Lenient: true,
+				NoCache: true,
+			}),
+		}
 		return j.judge(ctx)
 	}
 }
 
 // StoreOf returns a store that trusts exactly the keys with these documents.
 func StoreOf(p Params, documents []trust.File) (*trust.Store, error) {
-	store, found := trust.Load(trust.Params{System: documents, Anchors: project.CompiledAnchors(), Now: p.Now, Floor: p.Released})
+	store, found := trust.Load(trust.Params{
+		System:  documents,
+		Anchors: project.CompiledAnchors(),
+		Now:     p.Now,
+		Floor:   p.Released,
+	})
 	return store, diag.FromFindings("reading the keys of the namespace", found)
 }
 
@@ -76,7 +92,13 @@ func (j *registryJudge) judge(ctx context.Context) (*rules.Content, []diag.Findi
 		return nil, nil, err
 	}
 	if len(manifests) != 1 {
-		return nil, []diag.Finding{diag.Errorf(diag.ValidationFailed, 0, 0, "the archive has %d bundle manifests, want one", len(manifests))}, nil
+		return nil, []diag.Finding{diag.Errorf(
+			diag.ValidationFailed,
+			0,
+			0,
+			"the archive has %d bundle manifests, want one",
+			len(manifests),
+		)}, nil
 	}
 	id := manifests[0].ID
 	tree, done, err := verify.BundleTree(j.root)
@@ -84,9 +106,13 @@ func (j *registryJudge) judge(ctx context.Context) (*rules.Content, []diag.Findi
 		return nil, nil, err
 	}
 	defer done()
-	r, err := bundle.Verify(ctx, bundle.VerifyParams{Tree: tree, ID: id, Shared: true,
+	r, err := bundle.Verify(ctx, bundle.VerifyParams{
+		Tree:             tree,
+		ID:               id,
+		Shared:           true,
 		Judge:            verify.JudgeManifest(j.store, string(space.Project), bundle.ManifestPath(id)),
-		JudgeCosignature: verify.JudgeCosignature(j.store, string(space.Project))})
+		JudgeCosignature: verify.JudgeCosignature(j.store, string(space.Project)),
+	})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -94,7 +120,11 @@ func (j *registryJudge) judge(ctx context.Context) (*rules.Content, []diag.Findi
 		return nil, r.Findings, nil
 	}
 	// The report of the walk includes the findings about the manifest.
-	report, err := verify.Root(ctx, verify.Params{Resolver: j.resolver, Trust: j.store, CountOnly: true}, j.root)
+	report, err := verify.Root(
+		ctx,
+		verify.Params{Resolver: j.resolver, Trust: j.store, CountOnly: true},
+		j.root,
+	)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -107,7 +137,14 @@ func (j *registryJudge) judge(ctx context.Context) (*rules.Content, []diag.Findi
 		}
 	}
 	if v := "v" + r.Manifest.Version; v != j.submission.Version {
-		found = append(found, diag.Errorf(diag.VersionMismatch, 0, 0, "the manifest has version %s, the statement %s", v, j.submission.Version))
+		found = append(found, diag.Errorf(
+			diag.VersionMismatch,
+			0,
+			0,
+			"the manifest has version %s, the statement %s",
+			v,
+			j.submission.Version,
+		))
 	}
 	if f := j.named(r.Manifest); f != nil {
 		found = append(found, *f)
@@ -147,7 +184,13 @@ func (j *registryJudge) requirements(c *rules.Content) []diag.Finding {
 	for _, need := range m.Requires() {
 		if need.ID.Kind == lock.PathID {
 			at := m.Position("require", need.ID.String())
-			fs = append(fs, diag.Errorf(diag.Unresolvable, at.Line, at.Column, "it requires the local directory %s", need.ID))
+			fs = append(fs, diag.Errorf(
+				diag.Unresolvable,
+				at.Line,
+				at.Column,
+				"it requires the local directory %s",
+				need.ID,
+			))
 		}
 		c.Requires = append(c.Requires, need.String())
 	}
@@ -155,7 +198,14 @@ func (j *registryJudge) requirements(c *rules.Content) []diag.Finding {
 }
 
 func (j *registryJudge) found(c *rules.Content, description string) {
-	c.Found = wire.Found{Description: description, Kinds: []string{}, Items: []wire.FoundItem{}, Caps: []string{}, Hosts: []string{}, Signers: []string{}}
+	c.Found = wire.Found{
+		Description: description,
+		Kinds:       []string{},
+		Items:       []wire.FoundItem{},
+		Caps:        []string{},
+		Hosts:       []string{},
+		Signers:     []string{},
+	}
 	for _, f := range j.submission.Files {
 		if f.Executable {
 			c.Exec = append(c.Exec, f.Path)
@@ -172,7 +222,10 @@ func (j *registryJudge) items(ctx context.Context, c *rules.Content) error {
 	for _, f := range j.submission.Files {
 		rel, inside := strings.CutPrefix(f.Path, space.Dir+"/")
 		at, known := table.Classify(rel)
-		if !inside || !known || at.Type.Ext == "" || strings.HasSuffix(f.Path, extract.DetachedExt) {
+		if !inside ||
+			!known ||
+			at.Type.Ext == "" ||
+			strings.HasSuffix(f.Path, extract.DetachedExt) {
 			continue
 		}
 		c.Caps = append(c.Caps, project.ItemCaps(at, f.Data)...)
@@ -183,12 +236,14 @@ func (j *registryJudge) items(ctx context.Context, c *rules.Content) error {
 		meta, _ := at.Extractor.Read(at.Type, f.Data)
 		c.Items = append(c.Items, ref.String())
 		c.Found.Items = append(c.Found.Items, wire.FoundItem{Ref: ref.String(), Description: meta.Description, Tags: append([]string{}, meta.Tags...)})
-		if k := string(ref.Kind); !slices.Contains(c.Found.Kinds, k) {
+		k := string(ref.Kind)
+		if !slices.Contains(c.Found.Kinds, k) {
 			c.Found.Kinds = append(c.Found.Kinds, k)
 		}
 	}
 	for _, asked := range c.Caps {
-		if host, ok := strings.CutPrefix(asked, "net:"); ok && !slices.Contains(c.Found.Hosts, host) {
+		host, ok := strings.CutPrefix(asked, "net:")
+		if ok && !slices.Contains(c.Found.Hosts, host) {
 			c.Found.Hosts = append(c.Found.Hosts, host)
 		}
 	}
@@ -207,7 +262,8 @@ func SentFiles(list []wire.File) *memoryFiles {
 	m := &memoryFiles{files: map[string]wire.File{}}
 	for _, f := range list {
 		m.files[f.Path] = f
-		if rel, ok := strings.CutPrefix(f.Path, space.Dir+"/"); ok {
+		rel, ok := strings.CutPrefix(f.Path, space.Dir+"/")
+		if ok {
 			m.paths = append(m.paths, rel)
 		}
 	}
@@ -235,14 +291,19 @@ func (m *memoryFiles) ReadSibling(name string, limit int64) ([]byte, bool, error
 
 // Exists implements space.Files.
 func (m *memoryFiles) Exists(rel string) bool {
-	if _, ok := m.files[space.Dir+"/"+rel]; ok || rel == "." && len(m.paths) > 0 {
+	_, ok := m.files[space.Dir+"/"+rel]
+	if ok || rel == "." && len(m.paths) > 0 {
 		return true
 	}
-	return slices.ContainsFunc(m.paths, func(p string) bool { return strings.HasPrefix(p, rel+"/") })
+	return slices.ContainsFunc(m.paths, func(p string) bool {
+		return strings.HasPrefix(p, rel+"/")
+	})
 }
 
 // Executable implements space.Files.
-func (m *memoryFiles) Executable(rel string) bool { return m.files[space.Dir+"/"+rel].Executable }
+func (m *memoryFiles) Executable(rel string) bool {
+	return m.files[space.Dir+"/"+rel].Executable
+}
 
 // Walk implements space.Files.
 func (m *memoryFiles) Walk(rel string, fn func(space.Entry) error) error {
@@ -250,7 +311,8 @@ func (m *memoryFiles) Walk(rel string, fn func(space.Entry) error) error {
 		if rel != "." && p != rel && !strings.HasPrefix(p, rel+"/") {
 			continue
 		}
-		if err := fn(space.Entry{Rel: p}); err != nil && !errors.Is(err, fs.SkipAll) {
+		err := fn(space.Entry{Rel: p})
+		if err != nil && !errors.Is(err, fs.SkipAll) {
 			return err
 		}
 	}

@@ -43,7 +43,12 @@ func preparedName() *regexp.Regexp {
 // KeepPrepared keeps a packed bundle for a person to publish, and returns its id.
 func KeepPrepared(p *project.Project, b *PackedBundle) (string, error) {
 	id := strings.TrimPrefix(b.Archive, "sha256:")[:preparedLen]
-	if err := atomicfile.Private(p.RegistryState()).Write(preparedDir+"/"+id+preparedExt, b.archive, 0o600); err != nil {
+	err := atomicfile.Private(p.RegistryState()).Write(
+		preparedDir+"/"+id+preparedExt,
+		b.archive,
+		0o600,
+	)
+	if err != nil {
 		return "", diag.New(diag.FileSystemError, "keeping the prepared bundle %s: %w", b.Full(), err)
 	}
 	return id, dropPrepared(p, id)
@@ -63,13 +68,22 @@ func dropPrepared(p *project.Project, keep string) error {
 	}
 	var all []archive
 	for _, e := range entries {
-		if fi, err := e.Info(); err == nil && strings.HasSuffix(e.Name(), preparedExt) && e.Name() != keep+preparedExt {
+		fi, err := e.Info()
+		if err == nil &&
+			strings.HasSuffix(e.Name(), preparedExt) &&
+			e.Name() != keep+preparedExt {
 			all = append(all, archive{e.Name(), fi.ModTime()})
 		}
 	}
-	slices.SortFunc(all, func(a, b archive) int { return cmp.Or(a.at.Compare(b.at), cmp.Compare(a.name, b.name)) })
+	slices.SortFunc(all, func(a, b archive) int {
+		return cmp.Or(
+			a.at.Compare(b.at),
+			cmp.Compare(a.name, b.name),
+		)
+	})
 	for _, a := range all[:max(0, len(all)-maxPrepared+1)] {
-		if err := atomicfile.Private(p.RegistryState()).Remove(preparedDir + "/" + a.name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		err := atomicfile.Private(p.RegistryState()).Remove(preparedDir + "/" + a.name)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return diag.New(diag.FileSystemError, "removing an old prepared bundle: %w", err)
 		}
 	}
@@ -79,7 +93,12 @@ func dropPrepared(p *project.Project, keep string) error {
 // PreparedBundle returns a prepared bundle. Everything about it is read from the archive and
 // checked again: the file is not evidence of what was prepared. Review is called with the
 // bundle before a key signs anything about it; its error ends the call.
-func PreparedBundle(ctx context.Context, p *project.Project, id string, review func(*PackedBundle) error) (*PackedBundle, error) {
+func PreparedBundle(
+	ctx context.Context,
+	p *project.Project,
+	id string,
+	review func(*PackedBundle) error,
+) (*PackedBundle, error) {
 	if !preparedName().MatchString(id) {
 		return nil, diag.New(diag.Usage, "reading the prepared bundle %q: an id has %d hexadecimal digits", id, preparedLen)
 	}
@@ -93,14 +112,20 @@ func PreparedBundle(ctx context.Context, p *project.Project, id string, review f
 	case !strings.HasPrefix(item.DigestOf(archive).Hex(), id):
 		return nil, diag.New(diag.HashMismatch, "reading the prepared bundle %s: %s is another archive; prepare the bundle again", id, at)
 	}
-	files, executable := map[string][]byte{}, map[string]bool{}
-	if _, err := wire.Unpack(ctx, bytes.NewReader(archive), func(f wire.File) error {
+	files := map[string][]byte{}
+	executable := map[string]bool{}
+	_, err = wire.Unpack(ctx, bytes.NewReader(archive), func(f wire.File) error {
 		files[f.Path], executable[f.Path] = bytes.Clone(f.Data), f.Executable
 		return nil
-	}); err != nil {
+	})
+	if err != nil {
 		return nil, diag.Doing("reading the prepared bundle "+id, err)
 	}
-	snap, err := source.InMemory(source.Origin{}, files, func(path string) bool { return executable[path] })
+	snap, err := source.InMemory(
+		source.Origin{},
+		files,
+		func(path string) bool { return executable[path] },
+	)
 	if err != nil {
 		return nil, err
 	}
@@ -119,7 +144,11 @@ func PreparedBundle(ctx context.Context, p *project.Project, id string, review f
 
 // ReleaseItems returns the items and support files of a release, with the verdicts that the
 // user's trust documents give.
-func ReleaseItems(ctx context.Context, p *project.Project, release *packages.Release) ([]*resolve.Item, error) {
+func ReleaseItems(
+	ctx context.Context,
+	p *project.Project,
+	release *packages.Release,
+) ([]*resolve.Item, error) {
 	resolver, err := ResolverOf(ctx, p, release)
 	if err != nil {
 		return nil, err
@@ -164,7 +193,8 @@ func notByAgents(ctx context.Context, p *project.Project, b *PackedBundle, snap 
 	}
 	for _, s := range b.Signers {
 		if fp, err := wire.ParseKey(s); err == nil {
-			if k, ok := p.Trust.Key(fp); ok && k.Agent() {
+			k, ok := p.Trust.Key(fp)
+			if ok && k.Agent() {
 				return byAgent("its manifest")
 			}
 		}

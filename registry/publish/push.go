@@ -90,7 +90,8 @@ func itemSnapshot(ctx context.Context, p *project.Project, in ItemBundle) (*sour
 	if err != nil {
 		return nil, err
 	}
-	files, executable := map[string][]byte{}, map[string]bool{}
+	files := map[string][]byte{}
+	executable := map[string]bool{}
 	for _, x := range append(support, it) {
 		at := space.Dir + "/" + x.Rel
 		files[at], executable[at] = x.Bytes, executableFile(x)
@@ -111,7 +112,9 @@ func itemSnapshot(ctx context.Context, p *project.Project, in ItemBundle) (*sour
 	return source.InMemory(source.Origin{}, files, func(path string) bool { return executable[path] })
 }
 
-func executableFile(it *resolve.Item) bool { return importing.Executable(it.Root, it.Rel) }
+func executableFile(it *resolve.Item) bool {
+	return importing.Executable(it.Root, it.Rel)
+}
 
 // entrypoint returns what a manifest names as the item to run first.
 func entrypoint(ref item.Ref) string {
@@ -132,26 +135,32 @@ func itemBundleID(p *project.Project, in ItemBundle, version string) (string, er
 		return full, err
 	}
 	fail := func(reason, format string, args ...any) error {
-		return diag.New(diag.Usage, "packing "+in.Ref.String()+": "+format, args...).WithReason(reason).WithDetail("item", in.Ref.String())
+		return diag.New(diag.Usage, "packing "+in.Ref.String()+": "+format, args...).
+			WithReason(reason).
+			WithDetail("item", in.Ref.String())
 	}
-	host, ns := in.Host, in.Namespace
+	host := in.Host
+	ns := in.Namespace
 	if host == "" {
 		host = p.DefaultRegistry()
 	}
-	if pinned := p.Trust.Registries(); host == "" && len(pinned) == 1 {
+	pinned := p.Trust.Registries()
+	if host == "" && len(pinned) == 1 {
 		host = pinned[0]
 	}
 	if host == "" {
 		return "", fail("push_host", "it is not clear for which registry")
 	}
-	if bound := RegistryBindings(p, host); ns == "" && len(bound) == 1 {
+	bound := RegistryBindings(p, host)
+	if ns == "" && len(bound) == 1 {
 		ns = bound[0].Namespace
 	}
 	if ns == "" {
 		return "", fail("push_namespace", "it is not clear in which namespace of %s", host)
 	}
 	id := wire.ID{NS: ns, Name: string(in.Ref.Kind) + "." + strings.ReplaceAll(in.Ref.ID, "/", ".")}
-	if major, _, _ := strings.Cut(version, "."); major != "0" && major != "1" {
+	major, _, _ := strings.Cut(version, ".")
+	if major != "0" && major != "1" {
 		id.Major = "v" + major
 	}
 	if !wire.CheckName(id.Name) {
@@ -162,7 +171,11 @@ func itemBundleID(p *project.Project, in ItemBundle, version string) (string, er
 
 // itemRequires returns the bundles that an item needs. An item of the project that it needs
 // would be missing for others.
-func itemRequires(ctx context.Context, p *project.Project, it *resolve.Item) (map[string]string, error) {
+func itemRequires(
+	ctx context.Context,
+	p *project.Project,
+	it *resolve.Item,
+) (map[string]string, error) {
 	elements := []*resolve.Item{it}
 	if it.Ref.Kind == item.Tool {
 		c, err := p.Executor.Walk(ctx, it.Ref)
@@ -189,7 +202,9 @@ func itemRequires(ctx context.Context, p *project.Project, it *resolve.Item) (ma
 			out[root.Layer] = root.Version()
 		default:
 			return nil, diag.New(diag.Usage, "packing %s: it needs %s of the %s space, which a bundle with one item does not have", it.Ref, x.Ref, root.Space).
-				WithReason("push_needs").WithDetail("item", it.Ref.String()).WithDetail("needs", x.Ref.String())
+				WithReason("push_needs").
+				WithDetail("item", it.Ref.String()).
+				WithDetail("needs", x.Ref.String())
 		}
 	}
 	return out, nil
@@ -197,7 +212,11 @@ func itemRequires(ctx context.Context, p *project.Project, it *resolve.Item) (ma
 
 // supportFiles returns the files in the folder of a tool, and below, that are not items:
 // modules that it imports, for example. Each must be verified.
-func supportFiles(ctx context.Context, p *project.Project, it *resolve.Item) (out []*resolve.Item, err error) {
+func supportFiles(
+	ctx context.Context,
+	p *project.Project,
+	it *resolve.Item,
+) (out []*resolve.Item, err error) {
 	if it.Ref.Kind != item.Tool {
 		return nil, nil
 	}
@@ -206,7 +225,8 @@ func supportFiles(ctx context.Context, p *project.Project, it *resolve.Item) (ou
 		return nil, err
 	}
 	for _, e := range entries {
-		if e.Root != it.Root || !strings.HasPrefix(e.Rel, path.Dir(it.Rel)+"/") {
+		if e.Root != it.Root ||
+			!strings.HasPrefix(e.Rel, path.Dir(it.Rel)+"/") {
 			continue
 		}
 		x, err := p.Resolver.Open(ctx, e)
@@ -250,7 +270,8 @@ func treeOf(files map[string][]byte, executable map[string]bool) bundle.Tree {
 
 // signAndPack signs the manifest of a bundle with one item and packs it.
 func signAndPack(ctx context.Context, p *project.Project, snap *source.Snapshot) (*PackedBundle, error) {
-	if _, err := packed(ctx, p, snap, "", false); err != nil { // before the key signs anything
+	_, err := packed(ctx, p, snap, "", false)
+	if err != nil { // before the key signs anything
 		return nil, err
 	}
 	if err := onlyOwn(ctx, p, snap); err != nil {
@@ -264,7 +285,8 @@ func signAndPack(ctx context.Context, p *project.Project, snap *source.Snapshot)
 	if err != nil {
 		return nil, err
 	}
-	files, executable := map[string][]byte{}, map[string]bool{}
+	files := map[string][]byte{}
+	executable := map[string]bool{}
 	for _, f := range list {
 		id, manifest := bundle.ManifestID(f.Path)
 		if manifest {
@@ -280,12 +302,31 @@ func signAndPack(ctx context.Context, p *project.Project, snap *source.Snapshot)
 	return packSnapshot(ctx, p, snap, "")
 }
 
-func signManifest(ctx context.Context, p *project.Project, id string, body []byte, signer sign.Signer) ([]byte, error) {
-	out, _, err := sign.Sign(ctx, body, sign.Hash(), bundle.Subject(id), signer, p.Env.Now())
+func signManifest(
+	ctx context.Context,
+	p *project.Project,
+	id string,
+	body []byte,
+	signer sign.Signer,
+) ([]byte, error) {
+	out, _, err := sign.Sign(
+		ctx,
+		body,
+		sign.Hash(),
+		bundle.Subject(id),
+		signer,
+		p.Env.Now(),
+	)
 	if err != nil {
 		return nil, err
 	}
-	return out, p.Recorder().Manifest(ctx, p.Spaces.ProjectDir, bundle.Subject(id), item.DigestOf(out), signer)
+	return out, p.Recorder().Manifest(
+		ctx,
+		p.Spaces.ProjectDir,
+		bundle.Subject(id),
+		item.DigestOf(out),
+		signer,
+	)
 }
 
 // onlyOwn returns an error unless a bundle without a signed manifest has only what the user
@@ -339,7 +380,12 @@ func notOwn(format string, args ...any) error {
 
 // ownManifest returns an error unless rye.yaml and the manifest of a bundle are those that
 // itemSnapshot makes of its other files.
-func ownManifest(ctx context.Context, snap *source.Snapshot, list []wire.File, it *resolve.Item) error {
+func ownManifest(
+	ctx context.Context,
+	snap *source.Snapshot,
+	list []wire.File,
+	it *resolve.Item,
+) error {
 	text, err := snap.Read(lock.ProjectFileName)
 	if err != nil || !isItemProjectFile(text) {
 		return notOwn("its %s has something else than a name and requirements", lock.ProjectFileName)
@@ -361,7 +407,8 @@ func ownManifest(ctx context.Context, snap *source.Snapshot, list []wire.File, i
 	if m == nil {
 		return diag.FromFindings("reading "+at, diag.WithPath(found, at))
 	}
-	files, executable := map[string][]byte{}, map[string]bool{}
+	files := map[string][]byte{}
+	executable := map[string]bool{}
 	for _, f := range list {
 		if f.Path != at {
 			files[f.Path], executable[f.Path] = f.Data, f.Executable
@@ -375,7 +422,13 @@ func ownManifest(ctx context.Context, snap *source.Snapshot, list []wire.File, i
 }
 
 // itemManifest returns the manifest of a bundle with one item.
-func itemManifest(ctx context.Context, files map[string][]byte, executable map[string]bool, it *resolve.Item, params bundle.Params) ([]byte, error) {
+func itemManifest(
+	ctx context.Context,
+	files map[string][]byte,
+	executable map[string]bool,
+	it *resolve.Item,
+	params bundle.Params,
+) ([]byte, error) {
 	params.Description, params.Entrypoint = it.Meta.Description, entrypoint(it.Ref)
 	return bundle.Create(ctx, treeOf(files, executable), params)
 }
@@ -395,20 +448,37 @@ func isItemProjectFile(text []byte) bool {
 
 // ResolverOf returns a resolver over a release and the system bundle. It judges by the trust
 // documents that the release was judged by: the documents of the project may be older.
-func ResolverOf(ctx context.Context, p *project.Project, release *packages.Release) (*resolve.Resolver, error) {
+func ResolverOf(
+	ctx context.Context,
+	p *project.Project,
+	release *packages.Release,
+) (*resolve.Resolver, error) {
 	files, err := filesOf(ctx, release.Snapshot)
 	if err != nil {
 		return nil, err
 	}
 	spaces := &space.Spaces{Roots: []*space.Root{space.NewFiles(space.User, judge.SentFiles(nil))}}
 	id := release.Bundle.ID.String()
-	spaces.AddLayers(space.Layer{Space: space.User, ID: id, Version: release.Bundle.Version, Show: id + "@" + release.Bundle.Version, Files: judge.SentFiles(files), Manifest: release.Bundle.Manifest})
+	spaces.AddLayers(space.Layer{
+		Space:    space.User,
+		ID:       id,
+		Version:  release.Bundle.Version,
+		Show:     id + "@" + release.Bundle.Version,
+		Files:    judge.SentFiles(files),
+		Manifest: release.Bundle.Manifest,
+	})
 	system, err := space.Discover(space.Params{System: p.Env.Stdlib, Layer: stdlib.Bundle})
 	if err != nil {
 		return nil, err
 	}
 	spaces.Roots = append(spaces.Roots, system.Roots...)
-	return resolve.New(resolve.Params{Spaces: spaces, Trust: cmp.Or(release.Trust, p.Trust), Check: itemcheck.Submitted, Lenient: true, NoCache: true}), nil
+	return resolve.New(resolve.Params{
+		Spaces:  spaces,
+		Trust:   cmp.Or(release.Trust, p.Trust),
+		Check:   itemcheck.Submitted,
+		Lenient: true,
+		NoCache: true,
+	}), nil
 }
 
 // filesOf returns the files of a snapshot.

@@ -40,7 +40,9 @@ func (p *Problems) Err(doing string) error {
 	if p.fail != nil {
 		return Unavailable(doing, p.fail)
 	}
-	p.list = slices.DeleteFunc(p.list, func(f diag.Finding) bool { return f.Severity != diag.SeverityError })
+	p.list = slices.DeleteFunc(p.list, func(f diag.Finding) bool {
+		return f.Severity != diag.SeverityError
+	})
 	if len(p.list) == 0 {
 		return nil
 	}

@@ -40,7 +40,9 @@ type BoundKey struct {
 
 // Active reports whether the key may publish at a time.
 func (k *BoundKey) Active(t time.Time) bool {
-	return k.Removed == nil && !t.Before(k.From) && t.Before(k.Until)
+	return k.Removed == nil &&
+		!t.Before(k.From) &&
+		t.Before(k.Until)
 }
 
 // Bundle is a bundle with its versions, oldest first.
@@ -156,7 +158,9 @@ func (m *State) bind(e *log.Entry, index int64) {
 		From:   e.Time,
 		Until:  e.Until,
 	}
-	held := slices.ContainsFunc(n.Keys, func(k *BoundKey) bool { return k.Removed == nil })
+	held := slices.ContainsFunc(n.Keys, func(k *BoundKey) bool {
+		return k.Removed == nil
+	})
 	if held && e.Method != wire.MethodOperator {
 		k.From = e.Time.Add(m.delay)
 	}
@@ -230,7 +234,9 @@ func (b *Bundle) Index() []byte {
 // Listed reports whether a bundle is shown in lists: a version of it is not unlisted and
 // not deleted.
 func (b *Bundle) Listed() bool {
-	return slices.ContainsFunc(b.Versions, func(v *wire.Line) bool { return v.State == wire.StateOK || v.State == wire.StateYanked })
+	return slices.ContainsFunc(b.Versions, func(v *wire.Line) bool {
+		return v.State == wire.StateOK || v.State == wire.StateYanked
+	})
 }
 
 // Names returns the file of the listed names of a namespace.
@@ -259,7 +265,9 @@ func (m *State) Dependants(host string, id wire.ID, version string) (out []strin
 				continue
 			}
 			for _, need := range v.Requires {
-				if len(need) > len(prefix) && need[:len(prefix)] == prefix && (version == "" || need[len(prefix):] == version) {
+				if len(need) > len(prefix) &&
+					need[:len(prefix)] == prefix &&
+					(version == "" || need[len(prefix):] == version) {
 					out = append(out, v.ID+" "+v.Version)
 				}
 			}
@@ -271,7 +279,9 @@ func (m *State) Dependants(host string, id wire.ID, version string) (out []strin
 
 // Sorted returns the bundles by the number of their first entry.
 func (m *State) Sorted() []*Bundle {
-	return slices.SortedFunc(maps.Values(m.Bundles), func(a, b *Bundle) int { return cmp.Compare(a.Versions[0].Log, b.Versions[0].Log) })
+	return slices.SortedFunc(maps.Values(m.Bundles), func(a, b *Bundle) int {
+		return cmp.Compare(a.Versions[0].Log, b.Versions[0].Log)
+	})
 }
 
 // All returns every key that was ever bound, none for a namespace that is nil.

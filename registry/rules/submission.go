@@ -55,7 +55,15 @@ func Unpack(ctx context.Context, b []byte) (files []wire.File, sum string, err e
 }
 
 // JudgeArchive unpacks an archive and judges its files as the files of a submission.
-func JudgeArchive(ctx context.Context, judge Judge, m *State, sub Submission, body []byte, want string, p *Problems) *Content {
+func JudgeArchive(
+	ctx context.Context,
+	judge Judge,
+	m *State,
+	sub Submission,
+	body []byte,
+	want string,
+	p *Problems,
+) *Content {
 	files, sum, err := Unpack(ctx, body)
 	if err != nil {
 		p.Add(err)

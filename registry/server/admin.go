@@ -127,7 +127,8 @@ func (s *Server) serveQueued(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if _, err := s.meta.db.ExecContext(ctx, "UPDATE queue SET reply = ?, done = 1 WHERE id = ?", string(b), number); err != nil {
+		_, err = s.meta.db.ExecContext(ctx, "UPDATE queue SET reply = ?, done = 1 WHERE id = ?", string(b), number)
+		if err != nil {
 			return err
 		}
 	}
@@ -163,7 +164,8 @@ func ask(ctx context.Context, p Params, c Command) (*Reply, error) {
 	for {
 		var reply string
 		var done bool
-		if err := m.db.QueryRowContext(ctx, "SELECT reply, done FROM queue WHERE id = ?", number).Scan(&reply, &done); err != nil && ctx.Err() == nil {
+		err := m.db.QueryRowContext(ctx, "SELECT reply, done FROM queue WHERE id = ?", number).Scan(&reply, &done)
+		if err != nil && ctx.Err() == nil {
 			return nil, rules.Unavailable("asking the process that serves the registry", err)
 		}
 		if done {
@@ -179,7 +181,8 @@ func ask(ctx context.Context, p Params, c Command) (*Reply, error) {
 
 func readReply(text string) (*Reply, error) {
 	var out stored
-	if err := json.Unmarshal([]byte(text), &out); err != nil {
+	err := json.Unmarshal([]byte(text), &out)
+	if err != nil {
 		return nil, err
 	}
 	if out.Error != nil {

@@ -21,7 +21,9 @@ const (
 )
 
 // maxJudged is the number of bundles that are judged at one time.
-func maxJudged() int { return max(2, runtime.NumCPU()) }
+func maxJudged() int {
+	return max(2, runtime.NumCPU())
+}
 
 // enter takes a slot, and returns the function that releases it.
 func (s *Server) enter(ctx context.Context, slots chan struct{}) (leave func(), err error) {
@@ -47,7 +49,11 @@ func (s *Server) enter(ctx context.Context, slots chan struct{}) (leave func(), 
 // for keys that may publish only. known reports whether a key of the namespace signed it.
 // Such a request depends on the quota of its key alone: strangers, or others behind the same
 // proxy, cannot use that up.
-func (s *Server) admitRequest(ctx context.Context, h *http.Request, endpoint string) (st *wire.Signed, known bool, err error) {
+func (s *Server) admitRequest(
+	ctx context.Context,
+	h *http.Request,
+	endpoint string,
+) (st *wire.Signed, known bool, err error) {
 	perHour := s.config.Limits.WritesPerHour
 	now := s.p.Now()
 	if st, err = wire.ParseHeader(h.Header.Get(wire.StatementHeader)); err == nil {
@@ -61,7 +67,8 @@ func (s *Server) admitRequest(ctx context.Context, h *http.Request, endpoint str
 			err = nil // bind judges the key by the document in the body
 		}
 	}
-	if limited := s.meta.admit(ctx, "", quota{"write " + addressOf(h), perHour, time.Hour, "requests from this address"}); limited != nil {
+	limited := s.meta.admit(ctx, "", quota{"write " + addressOf(h), perHour, time.Hour, "requests from this address"})
+	if limited != nil {
 		return nil, false, limited
 	}
 	return st, false, err

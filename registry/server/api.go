@@ -49,7 +49,12 @@ func (s *Server) write(endpoint string, do func(context.Context, *request) (*wir
 	}
 }
 
-func (s *Server) handle(w http.ResponseWriter, h *http.Request, endpoint string, do func(context.Context, *request) (*wire.Receipt, error)) (*wire.Receipt, error) {
+func (s *Server) handle(
+	w http.ResponseWriter,
+	h *http.Request,
+	endpoint string,
+	do func(context.Context, *request) (*wire.Receipt, error),
+) (*wire.Receipt, error) {
 	ctx := h.Context()
 	if h.ContentLength != 0 { // else the server reads a short body before it sends a refusal
 		w.Header().Set("Connection", "close")
@@ -94,12 +99,19 @@ func addressOf(h *http.Request) string {
 }
 
 // readBody reads a body of at most limit bytes that arrives without long pauses.
-func (s *Server) readBody(w http.ResponseWriter, h *http.Request, limit int64) ([]byte, error) {
+func (s *Server) readBody(
+	w http.ResponseWriter,
+	h *http.Request,
+	limit int64,
+) ([]byte, error) {
 	if h.ContentLength > limit {
 		return nil, diag.New(diag.LimitExceeded, "reading the body of the request: it has %d bytes, at most %d are allowed", h.ContentLength, limit)
 	}
 	c := http.NewResponseController(w)
-	b, err := io.ReadAll(io.LimitReader(&patient{h.Body, c, s.stall, time.Now().Add(s.bodyTime(limit))}, limit+1))
+	b, err := io.ReadAll(io.LimitReader(
+		&patient{h.Body, c, s.stall, time.Now().Add(s.bodyTime(limit))},
+		limit+1,
+	))
 	_ = c.SetReadDeadline(time.Time{})
 	switch {
 	case errors.Is(err, os.ErrDeadlineExceeded):
@@ -193,7 +205,8 @@ const maxReport = 4000
 // reportRequest stores a report for the operator.
 func (s *Server) reportRequest(w http.ResponseWriter, h *http.Request) {
 	err := func() error {
-		if err := s.meta.admit(h.Context(), "", quota{"report " + addressOf(h), 20, 24 * time.Hour, "reports from this address"}); err != nil {
+		err := s.meta.admit(h.Context(), "", quota{"report " + addressOf(h), 20, 24 * time.Hour, "reports from this address"})
+		if err != nil {
 			return err
 		}
 		leave, err := s.enter(h.Context(), s.strangers)

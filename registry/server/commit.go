@@ -38,7 +38,12 @@ type outcome struct {
 
 // change appends one entry to the log and returns the receipt. What the entry needs, such
 // as its archive, is durable before. The request is nil for an act of the operator.
-func (s *Server) change(ctx context.Context, r *request, prepare func(*rules.State, int64) (*log.Entry, *wire.Line, error), settled func(*rules.State, *wire.Line) error) (*wire.Receipt, error) {
+func (s *Server) change(
+	ctx context.Context,
+	r *request,
+	prepare func(*rules.State, int64) (*log.Entry, *wire.Line, error),
+	settled func(*rules.State, *wire.Line) error,
+) (*wire.Receipt, error) {
 	c := &commit{
 		ctx:     ctx,
 		prepare: prepare,
@@ -126,14 +131,15 @@ func (s *Server) commitBatch(ctx context.Context, batch []*commit) {
 		refuse(accepted, rules.Unavailable("storing the statement", err))
 		return
 	}
-	if _, err := s.writer.Append(ctx, texts...); err != nil {
+	_, err := s.writer.Append(ctx, texts...)
+	if err != nil {
 		refuse(accepted, rules.Unavailable("writing the log", err))
 		return
 	}
 	s.cosign(ctx) // before the index that needs the checkpoint
 	s.model = next
 	proofs := log.NewReader(logFiles{s.base}.Read, s.writer.Tree())
-	err := s.writeBatch(ctx, accepted)
+	err = s.writeBatch(ctx, accepted)
 	if err != nil {
 		s.dirty = err // the entries are durable: the files are written before the next change, or at the next start
 	}
@@ -149,7 +155,8 @@ func (s *Server) writeStatements(batch []*commit) error {
 		if c.statement == nil {
 			continue
 		}
-		if err := s.writePublic(wire.StatementPath(c.statement.Digest), c.statement.Raw()); err != nil {
+		err := s.writePublic(wire.StatementPath(c.statement.Digest), c.statement.Raw())
+		if err != nil {
 			return err
 		}
 	}
@@ -230,12 +237,14 @@ func (s *Server) writeBatch(ctx context.Context, batch []*commit) error {
 	}
 	for id := range bundles {
 		b := s.model.Bundles[id]
-		if err := s.writePublic(wire.IndexPath+b.ID.IndexPath(), b.Index()); err != nil {
+		err := s.writePublic(wire.IndexPath+b.ID.IndexPath(), b.Index())
+		if err != nil {
 			return err
 		}
 	}
 	for ns := range names {
-		if err := s.writeChanged(wire.IndexPath+wire.NamespaceIndexPath(ns), s.model.Names(ns)); err != nil {
+		err := s.writeChanged(wire.IndexPath+wire.NamespaceIndexPath(ns), s.model.Names(ns))
+		if err != nil {
 			return err
 		}
 	}

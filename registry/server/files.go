@@ -22,7 +22,9 @@ import (
 // logFiles are the files of the log below public/.
 type logFiles struct{ base atomicfile.Base }
 
-func logPath(p string) string { return publicDir + wire.LogPath + "/" + p }
+func logPath(p string) string {
+	return publicDir + wire.LogPath + "/" + p
+}
 
 // Read implements log.Files.
 func (f logFiles) Read(_ context.Context, p string, limit int64) ([]byte, error) {
@@ -30,14 +32,18 @@ func (f logFiles) Read(_ context.Context, p string, limit int64) ([]byte, error)
 }
 
 // Write implements log.Files.
-func (f logFiles) Write(p string, b []byte) error { return writePublic(f.base, wire.LogPath+"/"+p, b) }
+func (f logFiles) Write(p string, b []byte) error {
+	return writePublic(f.base, wire.LogPath+"/"+p, b)
+}
 
 // writePublic replaces a static file. The path begins with a slash.
 func writePublic(base atomicfile.Base, p string, b []byte) error {
 	return base.Mode(0o755).Write(publicDir+p, b, 0o644)
 }
 
-func (s *Server) writePublic(p string, b []byte) error { return writePublic(s.base, p, b) }
+func (s *Server) writePublic(p string, b []byte) error {
+	return writePublic(s.base, p, b)
+}
 
 // writeChanged is writePublic for a file that may have these bytes.
 func (s *Server) writeChanged(p string, b []byte) error {
@@ -55,11 +61,13 @@ func (s *Server) writable(name string, id wire.ID) error {
 		return err
 	}
 	for _, p := range []string{publicDir + wire.IndexPath + id.IndexPath(), foundFile(id)} {
-		if info, err := os.Stat(s.base.Path(p)); err == nil && !info.Mode().IsRegular() {
+		info, err := os.Stat(s.base.Path(p))
+		if err == nil && !info.Mode().IsRegular() {
 			return diag.New(diag.FileSystemError, "writing %s: it is not a file", p)
 		}
 		for dir := path.Dir(p); dir != "."; dir = path.Dir(dir) {
-			if info, err := os.Stat(s.base.Path(dir)); err == nil && !info.IsDir() {
+			info, err := os.Stat(s.base.Path(dir))
+			if err == nil && !info.IsDir() {
 				return diag.New(diag.FileSystemError, "writing %s: %s is not a folder", p, dir)
 			}
 		}
@@ -91,7 +99,9 @@ func randomOf(r io.Reader) io.Reader {
 	return r
 }
 
-func trimLine(b []byte) []byte { return bytes.TrimRight(b, "\r\n") }
+func trimLine(b []byte) []byte {
+	return bytes.TrimRight(b, "\r\n")
+}
 
 func cutLine(b []byte) (first, second string, ok bool) {
 	first, second, ok = strings.Cut(strings.TrimSpace(string(b)), "\n")
@@ -146,7 +156,9 @@ func readConfig(dir string) (Config, error) {
 		l.ArchiveBytes = wire.MaxArchive
 	}
 	for _, o := range c.OIDC {
-		if wire.NamespaceForm(o.Alias+"~x") != wire.FormOIDC || !strings.HasPrefix(o.Issuer, "https://") && !strings.HasPrefix(o.Issuer, "http://127.0.0.1:") || o.OwnerClaim == "" {
+		if wire.NamespaceForm(o.Alias+"~x") != wire.FormOIDC ||
+			!strings.HasPrefix(o.Issuer, "https://") && !strings.HasPrefix(o.Issuer, "http://127.0.0.1:") ||
+			o.OwnerClaim == "" {
 			return c, diag.New(diag.ConfigError, "reading %s: oidc: an entry needs alias, issuer (https://…) and owner_claim", file)
 		}
 	}
@@ -163,4 +175,6 @@ func (s *Server) discovery() []byte {
 }
 
 // archiveFile returns the path of an archive below public/.
-func archiveFile(digest string) string { return wire.ArchivePath + wire.ArchiveFile(digest) }
+func archiveFile(digest string) string {
+	return wire.ArchivePath + wire.ArchiveFile(digest)
+}

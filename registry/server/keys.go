@@ -42,24 +42,34 @@ func (s *Server) bind(ctx context.Context, r *request) (*wire.Receipt, error) {
 		return nil, err
 	}
 	now := r.now.UTC().Truncate(time.Second)
-	return s.change(ctx, r, func(m *rules.State, _ int64) (*log.Entry, *wire.Line, error) {
-		if err := checkKeys(m, ns, wire.KeyText(st.Key)); err != nil {
-			return nil, nil, err
-		}
-		return &log.Entry{
-			Type:      log.Binding,
-			Namespace: ns,
-			Method:    b.Method,
-			Key:       wire.KeyText(st.Key),
-			Until:     now.AddDate(rules.BindingYears, 0, 0),
-			Time:      now,
-			Statement: st.Digest,
-		}, nil, nil
-	}, nil)
+	return s.change(
+		ctx,
+		r,
+		func(m *rules.State, _ int64) (*log.Entry, *wire.Line, error) {
+			err := checkKeys(m, ns, wire.KeyText(st.Key))
+			if err != nil {
+				return nil, nil, err
+			}
+			return &log.Entry{
+				Type:      log.Binding,
+				Namespace: ns,
+				Method:    b.Method,
+				Key:       wire.KeyText(st.Key),
+				Until:     now.AddDate(rules.BindingYears, 0, 0),
+				Time:      now,
+				Statement: st.Digest,
+			}, nil, nil
+		},
+		nil,
+	)
 }
 
 // ownStatement verifies a statement by the key that its own document describes.
-func (s *Server) ownStatement(ctx context.Context, r *request, text, endpoint string) (*doc.Key, error) {
+func (s *Server) ownStatement(
+	ctx context.Context,
+	r *request,
+	text, endpoint string,
+) (*doc.Key, error) {
 	var p rules.Problems
 	st := r.statement
 	document, err := rules.ParseKey([]byte(text))
@@ -103,7 +113,12 @@ func checkKeys(m *rules.State, ns, key string) error {
 
 // storeDocument keeps a key document. The newest one of a key is used.
 func (s *Server) storeDocument(d *doc.Key) error {
-	if err := s.base.Write(documentFile(wire.KeyText(d.Fingerprint)), d.Data(), 0o644); err != nil {
+	err := s.base.Write(
+		documentFile(wire.KeyText(d.Fingerprint)),
+		d.Data(),
+		0o644,
+	)
+	if err != nil {
 		return rules.Unavailable("storing the key document", err)
 	}
 	return nil
@@ -144,7 +159,8 @@ func (s *Server) changeKeys(ctx context.Context, r *request) (*wire.Receipt, err
 		}
 	}
 	return s.change(ctx, r, func(m *rules.State, _ int64) (*log.Entry, *wire.Line, error) {
-		if err := s.signer(ctx, m, r, ns, "/keys"); err != nil {
+		err := s.signer(ctx, m, r, ns, "/keys")
+		if err != nil {
 			return nil, nil, err
 		}
 		e, l, err := keyEntry(m, r, ns, b.Key)
@@ -159,7 +175,11 @@ func (s *Server) changeKeys(ctx context.Context, r *request) (*wire.Receipt, err
 	}, nil)
 }
 
-func keyEntry(m *rules.State, r *request, ns, key string) (*log.Entry, *wire.Line, error) {
+func keyEntry(
+	m *rules.State,
+	r *request,
+	ns, key string,
+) (*log.Entry, *wire.Line, error) {
 	e := &log.Entry{
 		Type:      log.Key,
 		Namespace: ns,
@@ -180,14 +200,21 @@ func keyEntry(m *rules.State, r *request, ns, key string) (*log.Entry, *wire.Lin
 	switch {
 	case n.Find(key) == nil:
 		return nil, nil, diag.New(diag.ValidationFailed, "removing the key: %s is not a key of the namespace %s", key, ns)
-	case !slices.ContainsFunc(n.Keys, func(k *rules.BoundKey) bool { return k.Key != key && k.Active(r.now) }):
+	case !slices.ContainsFunc(n.Keys, func(k *rules.BoundKey) bool {
+		return k.Key != key &&
+			k.Active(r.now)
+	}):
 		return nil, nil, diag.New(diag.ValidationFailed, "removing the key: the namespace %s would have no key; add a new key first", ns)
 	}
 	return e, nil, nil
 }
 
 // grant binds a key to a namespace by an act of the operator.
-func (s *Server) grant(ctx context.Context, ns string, document []byte) (*wire.Receipt, error) {
+func (s *Server) grant(
+	ctx context.Context,
+	ns string,
+	document []byte,
+) (*wire.Receipt, error) {
 	if err := wire.CheckNamespace(ns); err != nil {
 		return nil, err
 	}
@@ -203,16 +230,21 @@ func (s *Server) grant(ctx context.Context, ns string, document []byte) (*wire.R
 		return nil, err
 	}
 	key := wire.KeyText(d.Fingerprint)
-	return s.change(ctx, nil, func(m *rules.State, _ int64) (*log.Entry, *wire.Line, error) {
-		return &log.Entry{
-			Type:      log.Binding,
-			Namespace: ns,
-			Method:    wire.MethodOperator,
-			Key:       key,
-			Until:     now.AddDate(rules.BindingYears, 0, 0),
-			Time:      now,
-		}, nil, checkKeys(m, ns, key)
-	}, nil)
+	return s.change(
+		ctx,
+		nil,
+		func(m *rules.State, _ int64) (*log.Entry, *wire.Line, error) {
+			return &log.Entry{
+				Type:      log.Binding,
+				Namespace: ns,
+				Method:    wire.MethodOperator,
+				Key:       key,
+				Until:     now.AddDate(rules.BindingYears, 0, 0),
+				Time:      now,
+			}, nil, checkKeys(m, ns, key)
+		},
+		nil,
+	)
 }
 
 // withdraw removes a key from a namespace by an act of the operator.
@@ -221,18 +253,23 @@ func (s *Server) withdraw(ctx context.Context, ns, key string) (*wire.Receipt, e
 		return nil, err
 	}
 	now := s.p.Now().UTC().Truncate(time.Second)
-	return s.change(ctx, nil, func(m *rules.State, _ int64) (*log.Entry, *wire.Line, error) {
-		if m.Namespaces[ns].Find(key) == nil {
-			return nil, nil, diag.New(diag.ItemNotFound, "removing the key: %s is not a key of the namespace %s", key, ns)
-		}
-		return &log.Entry{
-			Type:      log.Key,
-			Namespace: ns,
-			Action:    "remove",
-			Key:       key,
-			Time:      now,
-		}, nil, nil
-	}, nil)
+	return s.change(
+		ctx,
+		nil,
+		func(m *rules.State, _ int64) (*log.Entry, *wire.Line, error) {
+			if m.Namespaces[ns].Find(key) == nil {
+				return nil, nil, diag.New(diag.ItemNotFound, "removing the key: %s is not a key of the namespace %s", key, ns)
+			}
+			return &log.Entry{
+				Type:      log.Key,
+				Namespace: ns,
+				Action:    "remove",
+				Key:       key,
+				Time:      now,
+			}, nil, nil
+		},
+		nil,
+	)
 }
 
 // revoke stores a revocation of a key of the namespace, or of one of its releases.
@@ -257,23 +294,29 @@ func (s *Server) revoke(ctx context.Context, r *request) (*wire.Receipt, error) 
 		return nil, err
 	}
 	digest := item.DigestOf([]byte(b.Document)).String()
-	if err := s.writePublic(wire.RevocationPath(digest), []byte(b.Document)); err != nil {
+	err = s.writePublic(wire.RevocationPath(digest), []byte(b.Document))
+	if err != nil {
 		return nil, rules.Unavailable("storing the revocation", err)
 	}
-	return s.change(ctx, r, func(m *rules.State, _ int64) (*log.Entry, *wire.Line, error) {
-		if slices.ContainsFunc(m.Revocations, func(x wire.Revocation) bool { return x.Digest == digest }) {
-			return nil, nil, diag.New(diag.ValidationFailed, "storing the revocation: the registry has it")
-		}
-		return &log.Entry{
-				Type:      log.Revocation,
-				Namespace: ns,
-				Digest:    digest,
-				Publisher: wire.KeyText(st.Key),
-				Time:      r.now.UTC().Truncate(time.Second),
-				Statement: st.Digest,
-			},
-			nil, s.signer(ctx, m, r, ns, "/revocation")
-	}, nil)
+	return s.change(
+		ctx,
+		r,
+		func(m *rules.State, _ int64) (*log.Entry, *wire.Line, error) {
+			if slices.ContainsFunc(m.Revocations, func(x wire.Revocation) bool { return x.Digest == digest }) {
+				return nil, nil, diag.New(diag.ValidationFailed, "storing the revocation: the registry has it")
+			}
+			return &log.Entry{
+					Type:      log.Revocation,
+					Namespace: ns,
+					Digest:    digest,
+					Publisher: wire.KeyText(st.Key),
+					Time:      r.now.UTC().Truncate(time.Second),
+					Statement: st.Digest,
+				},
+				nil, s.signer(ctx, m, r, ns, "/revocation")
+		},
+		nil,
+	)
 }
 
 // ownRevocation returns an error unless a document ends something of the namespace: clients
@@ -285,7 +328,9 @@ func (s *Server) ownRevocation(ns string, text []byte) error {
 	}
 	n := s.snapshot().Namespaces[ns]
 	bound := func(key string) bool {
-		return slices.ContainsFunc(n.All(), func(k *rules.BoundKey) bool { return k.Key == key })
+		return slices.ContainsFunc(n.All(), func(k *rules.BoundKey) bool {
+			return k.Key == key
+		})
 	}
 	switch d.(type) {
 	case *doc.Revocation, *doc.Rotation:

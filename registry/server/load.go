@@ -71,7 +71,9 @@ func (s *Server) complete(ctx context.Context, m *rules.State) error {
 			s.p.Note(fmt.Sprintf("the index of %s is damaged and is written again: %v", b.ID, err))
 		}
 		for i, v := range b.Versions {
-			at := slices.IndexFunc(have, func(l *wire.Line) bool { return l.Version == v.Version })
+			at := slices.IndexFunc(have, func(l *wire.Line) bool {
+				return l.Version == v.Version
+			})
 			if at >= 0 && fits(have[at], v) {
 				full := *have[at]
 				full.State = v.State
@@ -96,7 +98,11 @@ func fits(line, entry *wire.Line) bool {
 
 // lineAgain returns the line of an entry from its archive. Of a deleted version without
 // an archive it is what the entry states.
-func (s *Server) lineAgain(ctx context.Context, m *rules.State, v *wire.Line) (*wire.Line, error) {
+func (s *Server) lineAgain(
+	ctx context.Context,
+	m *rules.State,
+	v *wire.Line,
+) (*wire.Line, error) {
 	full := *v
 	b, err := s.readPublic(archiveFile(v.Archive), wire.MaxArchive)
 	if errors.Is(err, fs.ErrNotExist) && v.State == wire.StateDeleted {
@@ -157,12 +163,14 @@ func (s *Server) writeAll(ctx context.Context, m *rules.State) error {
 			continue // complete noted it: one bundle does not keep the others from being served
 		}
 		spaces[b.ID.NS] = true
-		if err := s.writeChanged(wire.IndexPath+b.ID.IndexPath(), b.Index()); err != nil {
+		err := s.writeChanged(wire.IndexPath+b.ID.IndexPath(), b.Index())
+		if err != nil {
 			return err
 		}
 	}
 	for ns := range spaces {
-		if err := s.writeChanged(wire.IndexPath+wire.NamespaceIndexPath(ns), m.Names(ns)); err != nil {
+		err := s.writeChanged(wire.IndexPath+wire.NamespaceIndexPath(ns), m.Names(ns))
+		if err != nil {
 			return err
 		}
 	}
@@ -202,11 +210,15 @@ func (s *Server) writeNamespace(m *rules.State, ns string) error {
 			Removed:  k.Removed,
 		})
 	}
-	slices.SortStableFunc(out.Keys, func(a, b wire.BoundKey) int { return int(a.Log - b.Log) })
+	slices.SortStableFunc(out.Keys, func(a, b wire.BoundKey) int {
+		return int(a.Log - b.Log)
+	})
 	return s.writeChanged(wire.NamespacePath(ns), out.Render())
 }
 
-func documentFile(key string) string { return documentsDir + "/" + key[len("ed25519:"):] + ".toml" }
+func documentFile(key string) string {
+	return documentsDir + "/" + key[len("ed25519:"):] + ".toml"
+}
 
 func (s *Server) readDocument(key string) ([]byte, error) {
 	b, err := readFile(s.base.Path(documentFile(key)), doc.MaxDocument)

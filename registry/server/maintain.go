@@ -46,7 +46,8 @@ func Doctor(ctx context.Context, dir string) (*TreeReport, error) {
 	if err != nil {
 		return nil, err
 	}
-	if private := info.Mode().Perm() & 0o077; private != 0 && unixModes {
+	private := info.Mode().Perm() & 0o077
+	if private != 0 && unixModes {
 		r.add(diag.ConfigError, keyFile, "other users can read the key of the log: chmod 600")
 	}
 	if _, err := readConfig(dir); err != nil {
@@ -64,7 +65,9 @@ func Doctor(ctx context.Context, dir string) (*TreeReport, error) {
 }
 
 // privateFiles are what a backup has in addition to the static files and the database.
-func privateFiles() []string { return []string{hostFile, configFile, keyFile} }
+func privateFiles() []string {
+	return []string{hostFile, configFile, keyFile}
+}
 
 // Backup copies everything into a directory, also while another process serves the
 // registry. It contains the key of the log.
@@ -85,7 +88,9 @@ func Backup(ctx context.Context, dir, to string) error {
 			return diag.Doing("writing the backup", err)
 		}
 	}
-	err = walkTree(filepath.Join(dir, documentsDir), func(p string) error { return copyPrivate(dir, base, documentsDir+p) })
+	err = walkTree(filepath.Join(dir, documentsDir), func(p string) error {
+		return copyPrivate(dir, base, documentsDir+p)
+	})
 	if err != nil {
 		return diag.Doing("writing the backup", err)
 	}
@@ -113,7 +118,8 @@ func backupDatabase(ctx context.Context, dir string, base atomicfile.Base) error
 		return err
 	}
 	defer db.Close()
-	if err := base.Remove(databaseFile); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	err = base.Remove(databaseFile)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	_, err = db.ExecContext(ctx, "VACUUM INTO ?", base.Path(databaseFile))
@@ -203,7 +209,8 @@ func (t *Tree) contains(ctx context.Context, now, older log.Tree) error {
 	if older.Size == 0 || now == older {
 		return nil
 	}
-	if _, err := log.NewReader(t.source, now).Consistency(ctx, older); err != nil {
+	_, err := log.NewReader(t.source, now).Consistency(ctx, older)
+	if err != nil {
 		return diag.New(diag.LogEquivocation, "comparing the log of %d entries with the log of %d: one does not continue the other: %w", older.Size, now.Size, err)
 	}
 	return nil
@@ -223,7 +230,8 @@ func (t *Tree) covers(ctx context.Context, notes [][]byte) error {
 		if c.Tree.Size > have.Tree.Size {
 			return diag.New(diag.Rollback, "restoring the registry: others have seen a log of %d entries, the backup has %d; name a mirror with the rest (--from)", c.Tree.Size, have.Tree.Size)
 		}
-		if err := t.contains(ctx, have.Tree, c.Tree); err != nil {
+		err = t.contains(ctx, have.Tree, c.Tree)
+		if err != nil {
 			return err
 		}
 	}
@@ -237,7 +245,10 @@ func (t *Tree) restoreDocuments(base atomicfile.Base) error {
 			return err
 		}
 	}
-	return walkTree(filepath.Join(t.Dir, filepath.FromSlash(wire.NamespacesPath)), func(p string) error {
+	return walkTree(filepath.Join(
+		t.Dir,
+		filepath.FromSlash(wire.NamespacesPath),
+	), func(p string) error {
 		b, err := t.read(wire.NamespacesPath+p, wire.MaxNamespace)
 		if err != nil {
 			return err
@@ -248,10 +259,12 @@ func (t *Tree) restoreDocuments(base atomicfile.Base) error {
 			return err
 		}
 		for _, k := range n.Keys {
-			if d, err := rules.ParseKey([]byte(k.Document)); err != nil || wire.KeyText(d.Fingerprint) != k.Key {
+			d, err := rules.ParseKey([]byte(k.Document))
+			if err != nil || wire.KeyText(d.Fingerprint) != k.Key {
 				return diag.New(diag.SigInvalid, "restoring the keys of %s: the document of %s is invalid or names a different key", ns, k.Key)
 			}
-			if err := base.Write(documentFile(k.Key), []byte(k.Document), 0o644); err != nil {
+			err = base.Write(documentFile(k.Key), []byte(k.Document), 0o644)
+			if err != nil {
 				return err
 			}
 		}
@@ -283,7 +296,8 @@ func Import(ctx context.Context, from, dir string, secret []byte) (*TreeReport, 
 		return nil, err
 	}
 	base := atomicfile.Private(dir)
-	if _, err := t.Export(ctx, filepath.Join(dir, publicDir)); err != nil {
+	_, err = t.Export(ctx, filepath.Join(dir, publicDir))
+	if err != nil {
 		return nil, err
 	}
 	if err := t.restoreDocuments(base); err != nil {

@@ -62,7 +62,10 @@ func (r *renderer) blocks(lines []string, depth int) {
 		case heading(lead) > 0:
 			n := heading(lead)
 			// The page has the first three levels.
-			r.element("h"+strconv.Itoa(min(n+3, 6)), inline(strings.TrimSpace(strings.TrimRight(lead[n:], "# ")), 0))
+			r.element(
+				"h"+strconv.Itoa(min(n+3, 6)),
+				inline(strings.TrimSpace(strings.TrimRight(lead[n:], "# ")), 0),
+			)
 			lines = lines[1:]
 		case rule(lead):
 			r.out.WriteString("<hr>\n")
@@ -82,7 +85,8 @@ func (r *renderer) blocks(lines []string, depth int) {
 // fence returns the mark that ends a block of code which the line begins, or "".
 func fence(lead string) string {
 	for _, c := range []string{"`", "~"} {
-		if n := len(lead) - len(strings.TrimLeft(lead, c)); n >= 3 {
+		n := len(lead) - len(strings.TrimLeft(lead, c))
+		if n >= 3 {
 			return lead[:n]
 		}
 	}
@@ -100,7 +104,9 @@ func heading(lead string) int {
 
 func rule(lead string) bool {
 	bare := strings.ReplaceAll(lead, " ", "")
-	return len(bare) >= 3 && strings.ContainsRune("-*_", rune(bare[0])) && strings.Trim(bare, bare[:1]) == ""
+	return len(bare) >= 3 &&
+		strings.ContainsRune("-*_", rune(bare[0])) &&
+		strings.Trim(bare, bare[:1]) == ""
 }
 
 // listItem is a line that begins an item of a list.
@@ -123,7 +129,10 @@ func bullet(line string) *listItem {
 	rest := lead[1:]
 	if !strings.ContainsRune("-*+", rune(lead[0])) {
 		digits := len(lead) - len(strings.TrimLeft(lead, "0123456789"))
-		if digits == 0 || digits > 9 || digits == len(lead) || lead[digits] != '.' && lead[digits] != ')' {
+		if digits == 0 ||
+			digits > 9 ||
+			digits == len(lead) ||
+			lead[digits] != '.' && lead[digits] != ')' {
 			return nil
 		}
 		out.ordered = true
@@ -139,7 +148,8 @@ func bullet(line string) *listItem {
 func (r *renderer) code(lines []string, mark string) []string {
 	var b strings.Builder
 	for i, line := range lines {
-		if lead := strings.TrimSpace(line); strings.HasPrefix(lead, mark) && strings.Trim(lead, mark[:1]) == "" {
+		lead := strings.TrimSpace(line)
+		if strings.HasPrefix(lead, mark) && strings.Trim(lead, mark[:1]) == "" {
 			r.element("pre", b.String())
 			return lines[i+1:]
 		}
@@ -182,7 +192,8 @@ func (r *renderer) list(lines []string, depth int) []string {
 		for lines = lines[1:]; len(lines) > 0; lines = lines[1:] {
 			indent := len(lines[0]) - len(strings.TrimLeft(lines[0], " "))
 			blank := strings.TrimSpace(lines[0]) == ""
-			if !blank && indent <= first.indent || blank && (len(lines) == 1 || !strings.HasPrefix(lines[1], strings.Repeat(" ", first.indent+1))) {
+			if !blank && indent <= first.indent ||
+				blank && (len(lines) == 1 || !strings.HasPrefix(lines[1], strings.Repeat(" ", first.indent+1))) {
 				break
 			}
 			inner = append(inner, strings.TrimPrefix(lines[0], strings.Repeat(" ", min(indent, first.indent+2))))
@@ -215,7 +226,13 @@ func (r *renderer) paragraph(lines []string) []string {
 	text := []string{strings.TrimSpace(lines[0])}
 	for lines = lines[1:]; len(lines) > 0; lines = lines[1:] {
 		lead := strings.TrimSpace(lines[0])
-		if lead == "" || fence(lead) != "" || heading(lead) > 0 || rule(lead) || lead[0] == '>' || lead[0] == '|' || bullet(strings.TrimRight(lines[0], " \t")) != nil {
+		if lead == "" ||
+			fence(lead) != "" ||
+			heading(lead) > 0 ||
+			rule(lead) ||
+			lead[0] == '>' ||
+			lead[0] == '|' ||
+			bullet(strings.TrimRight(lines[0], " \t")) != nil {
 			break
 		}
 		text = append(text, lead)
@@ -246,7 +263,8 @@ func markup(s string, depth int) (element string, n int) {
 	switch {
 	case s[0] == '`':
 		mark := s[:len(s)-len(strings.TrimLeft(s, "`"))]
-		if end := within(s[len(mark):], mark); end >= 0 {
+		end := within(s[len(mark):], mark)
+		if end >= 0 {
 			return "<code>" + escaped(strings.TrimSpace(s[len(mark):][:end])) + "</code>", 2*len(mark) + end
 		}
 		return escaped(mark), len(mark)
@@ -262,7 +280,8 @@ func markup(s string, depth int) (element string, n int) {
 		}
 	case s[0] == '<':
 		// An address has neither of the others, and each "<" of a text of them would read on.
-		if end := strings.IndexAny(s[1:min(len(s), maxSpan)], "<> \t\n") + 1; end > 0 && s[end] == '>' && address(s[1:end]) != nil {
+		end := strings.IndexAny(s[1:min(len(s), maxSpan)], "<> \t\n") + 1
+		if end > 0 && s[end] == '>' && address(s[1:end]) != nil {
 			return anchor(s[1:end], s[1:end], depth), end + 1
 		}
 	case (s[0] == '*' || s[0] == '_') && depth < maxMarks:
@@ -272,7 +291,9 @@ func markup(s string, depth int) (element string, n int) {
 }
 
 // within returns the position of a mark in the first maxSpan bytes, -1 without one.
-func within(s, mark string) int { return strings.Index(s[:min(len(s), maxSpan)], mark) }
+func within(s, mark string) int {
+	return strings.Index(s[:min(len(s), maxSpan)], mark)
+}
 
 func emphasis(s string, depth int) (string, int) {
 	mark := s[:1]
@@ -286,7 +307,10 @@ func emphasis(s string, depth int) (string, int) {
 	if end < 1 || rest[0] == ' ' || rest[end-1] == ' ' {
 		return escaped(mark), len(mark)
 	}
-	if after := rest[end+len(mark):]; mark[0] == '_' && after != "" && (after[0] == '_' || 'a' <= after[0]|0x20 && after[0]|0x20 <= 'z') {
+	after := rest[end+len(mark):]
+	if mark[0] == '_' &&
+		after != "" &&
+		(after[0] == '_' || 'a' <= after[0]|0x20 && after[0]|0x20 <= 'z') {
 		return escaped(mark), len(mark) // a name such as max_file_size
 	}
 	return "<" + name + ">" + inline(rest[:end], depth+1) + "</" + name + ">", 2*len(mark) + end

@@ -45,7 +45,8 @@ func openMeta(ctx context.Context, file string, now func() time.Time) (*meta, er
 
 func (m *meta) migrate(ctx context.Context) error {
 	var have int
-	if err := m.db.QueryRowContext(ctx, "PRAGMA user_version").Scan(&have); err != nil {
+	err := m.db.QueryRowContext(ctx, "PRAGMA user_version").Scan(&have)
+	if err != nil {
 		return err
 	}
 	switch {
@@ -58,15 +59,18 @@ func (m *meta) migrate(ctx context.Context) error {
 		return err
 	}
 	return m.write(ctx, func(t *sql.Tx) error {
-		if err := t.QueryRow("PRAGMA user_version").Scan(&have); err != nil || have == 1 {
+		err := t.QueryRow("PRAGMA user_version").Scan(&have)
+		if err != nil || have == 1 {
 			return err
 		}
-		_, err := t.Exec(schema + "PRAGMA user_version = 1;")
+		_, err = t.Exec(schema + "PRAGMA user_version = 1;")
 		return err
 	})
 }
 
-func (m *meta) close() error { return m.db.Close() }
+func (m *meta) close() error {
+	return m.db.Close()
+}
 
 func (m *meta) write(ctx context.Context, do func(*sql.Tx) error) error {
 	t, err := m.db.BeginTx(context.WithoutCancel(ctx), nil)
@@ -80,7 +84,9 @@ func (m *meta) write(ctx context.Context, do func(*sql.Tx) error) error {
 	return t.Commit()
 }
 
-func databasePath(dir string) string { return filepath.Join(dir, databaseFile) }
+func databasePath(dir string) string {
+	return filepath.Join(dir, databaseFile)
+}
 
 func noRows(err error) error {
 	if errors.Is(err, sql.ErrNoRows) {
@@ -102,7 +108,8 @@ type quota struct {
 func (m *meta) admit(ctx context.Context, nonce string, quotas ...quota) error {
 	now := m.now()
 	return machine(m.write(ctx, func(t *sql.Tx) error {
-		if _, err := t.Exec("DELETE FROM nonces WHERE until < ?", now.Unix()); err != nil {
+		_, err := t.Exec("DELETE FROM nonces WHERE until < ?", now.Unix())
+		if err != nil {
 			return err
 		}
 		if _, err := t.Exec("DELETE FROM counters WHERE window < ?", now.Add(-48*time.Hour).Unix()); err != nil {
@@ -128,7 +135,11 @@ func (m *meta) admit(ctx context.Context, nonce string, quotas ...quota) error {
 
 // useOnce notes what may be used once until a time, and reports whether it was not used
 // before.
-func (m *meta) useOnce(ctx context.Context, what string, until time.Time) (ok bool, err error) {
+func (m *meta) useOnce(
+	ctx context.Context,
+	what string,
+	until time.Time,
+) (ok bool, err error) {
 	err = machine(m.write(ctx, func(t *sql.Tx) error {
 		r, err := t.Exec("INSERT INTO nonces VALUES(?, ?) ON CONFLICT DO NOTHING", what, until.Unix())
 		if err != nil {
@@ -162,9 +173,17 @@ func count(t *sql.Tx, q quota, now time.Time) error {
 
 // limited returns the error for a used quota, with the time until it is renewed.
 func limited(q quota, now time.Time) error {
-	e := diag.New(diag.LimitExceeded, "admitting the request: %s: at most %d in %s are allowed", q.what, q.most, span(q.every)).WithReason("registry_quota")
+	e := diag.New(
+		diag.LimitExceeded,
+		"admitting the request: %s: at most %d in %s are allowed",
+		q.what,
+		q.most,
+		span(q.every),
+	).
+		WithReason("registry_quota")
 	e.Retryable = true
-	return e.WithDetail("wait", now.Truncate(q.every).Add(q.every).Sub(now))
+	return e.
+		WithDetail("wait", now.Truncate(q.every).Add(q.every).Sub(now))
 }
 
 func span(d time.Duration) string {
@@ -181,7 +200,13 @@ func (m *meta) blocked(ctx context.Context, key string) (reason string, err erro
 }
 
 func (m *meta) block(ctx context.Context, key, reason string) error {
-	_, err := m.db.ExecContext(ctx, "INSERT INTO blocked VALUES(?, ?, ?) ON CONFLICT DO UPDATE SET reason = excluded.reason", key, reason, m.now().Unix())
+	_, err := m.db.ExecContext(
+		ctx,
+		"INSERT INTO blocked VALUES(?, ?, ?) ON CONFLICT DO UPDATE SET reason = excluded.reason",
+		key,
+		reason,
+		m.now().Unix(),
+	)
 	return err
 }
 
@@ -207,7 +232,14 @@ func (m *meta) report(ctx context.Context, r *wire.Report, address string) error
 		if n >= maxReports {
 			return diag.New(diag.LimitExceeded, "storing the report: the registry has %d reports that the operator has not read", n)
 		}
-		_, err := t.Exec("INSERT INTO reports(bundle, version, text, address, at) VALUES(?, ?, ?, ?, ?)", r.ID, r.Version, r.Text, address, m.now().Unix())
+		_, err := t.Exec(
+			"INSERT INTO reports(bundle, version, text, address, at) VALUES(?, ?, ?, ?, ?)",
+			r.ID,
+			r.Version,
+			r.Text,
+			address,
+			m.now().Unix(),
+		)
 		return err
 	})
 }
@@ -231,7 +263,15 @@ func (m *meta) reports(ctx context.Context) (out []StoredReport, err error) {
 	for rows.Next() {
 		var r StoredReport
 		var at int64
-		if err := rows.Scan(&r.Number, &r.ID, &r.Version, &r.Text, &r.Address, &at); err != nil {
+		err := rows.Scan(
+			&r.Number,
+			&r.ID,
+			&r.Version,
+			&r.Text,
+			&r.Address,
+			&at,
+		)
+		if err != nil {
 			return nil, err
 		}
 		r.At = time.Unix(at, 0).UTC()

@@ -27,7 +27,9 @@ const (
 // names its owner.
 func (s *Server) proveOIDC(ctx context.Context, ns, token string, now time.Time) error {
 	alias, owner, _ := strings.Cut(ns, "~")
-	i := slices.IndexFunc(s.config.OIDC, func(o wire.OIDC) bool { return o.Alias == alias })
+	i := slices.IndexFunc(s.config.OIDC, func(o wire.OIDC) bool {
+		return o.Alias == alias
+	})
 	if i < 0 {
 		return unproven("the registry has no issuer %q", alias)
 	}
@@ -40,7 +42,8 @@ func (s *Server) proveOIDC(ctx context.Context, ns, token string, now time.Time)
 	if err != nil {
 		return unproven("verifying the ID token: %w", err)
 	}
-	if err := checkClaims(claims, issuer, owner, s.host, now); err != nil {
+	err = checkClaims(claims, issuer, owner, s.host, now)
+	if err != nil {
 		return err
 	}
 	return s.useToken(ctx, claims)
@@ -53,7 +56,11 @@ func (s *Server) useToken(ctx context.Context, claims map[string]any) error {
 	if err != nil {
 		return unproven("verifying the ID token: %w", err)
 	}
-	ok, err := s.meta.useOnce(ctx, "token "+item.DigestOf(b).String(), claimTime(claims, "exp").Add(tokenLeeway))
+	ok, err := s.meta.useOnce(
+		ctx,
+		"token "+item.DigestOf(b).String(),
+		claimTime(claims, "exp").Add(tokenLeeway),
+	)
 	switch {
 	case err != nil:
 		return err
@@ -71,7 +78,9 @@ func claimTime(claims map[string]any, name string) time.Time {
 
 // checkClaims returns an error unless the claims name the owner, for this registry, now.
 func checkClaims(claims map[string]any, issuer wire.OIDC, owner, host string, now time.Time) error {
-	seconds := func(name string) time.Time { return claimTime(claims, name) }
+	seconds := func(name string) time.Time {
+		return claimTime(claims, name)
+	}
 	text, _ := claims[issuer.OwnerClaim].(string)
 	switch {
 	case claims["iss"] != issuer.Issuer:
@@ -90,7 +99,8 @@ func checkClaims(claims map[string]any, issuer wire.OIDC, owner, host string, no
 
 // forAudience reports whether a token is for one audience, the host.
 func forAudience(aud any, host string) bool {
-	if list, ok := aud.([]any); ok && len(list) == 1 {
+	list, ok := aud.([]any)
+	if ok && len(list) == 1 {
 		aud = list[0]
 	}
 	return aud == host
@@ -120,7 +130,9 @@ func (s *Server) issuerKeys(ctx context.Context, issuer string) ([]jose.JSONWebK
 	if about.Issuer != issuer {
 		return nil, fmt.Errorf("its description names %q", about.Issuer)
 	}
-	if local := "http://127.0.0.1:"; !strings.HasPrefix(about.Keys, "https://") && !(strings.HasPrefix(issuer, local) && strings.HasPrefix(about.Keys, local)) {
+	local := "http://127.0.0.1:"
+	if !strings.HasPrefix(about.Keys, "https://") &&
+		!(strings.HasPrefix(issuer, local) && strings.HasPrefix(about.Keys, local)) {
 		return nil, fmt.Errorf("its jwks_uri %q does not begin with https://", about.Keys)
 	}
 	if b, err = fetch(ctx, about.Keys, maxJWKS); err != nil {
@@ -167,7 +179,10 @@ func verifyToken(token string, keys []jose.JSONWebKey) (map[string]any, error) {
 // mayVerify reports whether a key of an issuer is meant for the signature of a token.
 // RSA keys of less than 2048 bits are not accepted.
 func mayVerify(k jose.JSONWebKey, h jose.Header) bool {
-	if !k.IsPublic() || k.KeyID != h.KeyID || k.Algorithm != "" && k.Algorithm != h.Algorithm || k.Use != "" && k.Use != "sig" {
+	if !k.IsPublic() ||
+		k.KeyID != h.KeyID ||
+		k.Algorithm != "" && k.Algorithm != h.Algorithm ||
+		k.Use != "" && k.Use != "sig" {
 		return false
 	}
 	rsaKey, ok := k.Key.(*rsa.PublicKey)

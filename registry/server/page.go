@@ -159,10 +159,16 @@ func serveStyle(w http.ResponseWriter, _ *http.Request) {
 // shownNewest is the number of bundles on the first page.
 const shownNewest = 20
 
-func (s *Server) homePage(_ context.Context, _ *http.Request, m *rules.State) (*shown, error) {
+func (s *Server) homePage(
+	_ context.Context,
+	_ *http.Request,
+	m *rules.State,
+) (*shown, error) {
 	v := &shown{Title: s.host, Total: len(m.Bundles)}
 	list := m.Sorted()
-	slices.SortFunc(list, func(a, b *rules.Bundle) int { return int(b.Newest().Log - a.Newest().Log) })
+	slices.SortFunc(list, func(a, b *rules.Bundle) int {
+		return int(b.Newest().Log - a.Newest().Log)
+	})
 	for _, b := range list {
 		if len(v.Newest) == shownNewest {
 			break
@@ -187,7 +193,11 @@ func (s *Server) listedFound(b *rules.Bundle) (wire.Found, bool) {
 	return f, true
 }
 
-func (s *Server) findPage(_ context.Context, h *http.Request, m *rules.State) (*shown, error) {
+func (s *Server) findPage(
+	_ context.Context,
+	h *http.Request,
+	m *rules.State,
+) (*shown, error) {
 	q := h.URL.Query().Get("q")
 	v := &shown{Title: "Search", Query: strings.ToValidUTF8(cuttext.Start(q, 200), "")}
 	s.find(m, v)
@@ -219,7 +229,8 @@ func (s *Server) find(m *rules.State, v *shown) {
 	v.Total = a.Total
 	v.Note = a.Note
 	for _, x := range a.Found {
-		if f, ok := s.listedFound(m.Bundles[ids[x.Number].String()]); ok {
+		f, ok := s.listedFound(m.Bundles[ids[x.Number].String()])
+		if ok {
 			v.Hits = append(v.Hits, f)
 		}
 	}
@@ -245,7 +256,11 @@ func (s *Server) described(m *rules.State) ([]wire.ID, *search.Catalog) {
 }
 
 // bundlePage shows one version of a bundle.
-func (s *Server) bundlePage(ctx context.Context, h *http.Request, m *rules.State) (*shown, error) {
+func (s *Server) bundlePage(
+	ctx context.Context,
+	h *http.Request,
+	m *rules.State,
+) (*shown, error) {
 	name := h.PathValue("ns") + "/" + h.PathValue("name")
 	version := h.PathValue("version")
 	if major := h.PathValue("major"); major != "" {
@@ -284,13 +299,16 @@ func (s *Server) bundlePage(ctx context.Context, h *http.Request, m *rules.State
 func (s *Server) signers(m *rules.State, b *rules.Bundle) (out []shownSigner) {
 	for _, v := range b.Versions {
 		for _, k := range v.Signers {
-			i := slices.IndexFunc(out, func(x shownSigner) bool { return x.Key == k })
+			i := slices.IndexFunc(out, func(x shownSigner) bool {
+				return x.Key == k
+			})
 			if i < 0 {
 				x := shownSigner{Key: k, First: v.Published}
 				if d, err := s.keyDocument(k); err == nil {
 					x.Owner = d.Owner
 				}
-				if at := m.Namespaces[b.ID.NS].Find(k); at != nil {
+				at := m.Namespaces[b.ID.NS].Find(k)
+				if at != nil {
 					x.Bound = &wire.BoundKey{Method: at.Method, Log: at.Log, Until: wire.TimeText(at.Until)}
 				}
 				i = len(out)
@@ -385,7 +403,8 @@ func (s *Server) readTexts(ctx context.Context, digest string) (t archiveTexts, 
 	}
 	defer in.Close()
 	_, err = wire.Unpack(ctx, in, func(f wire.File) error {
-		if !strings.HasSuffix(f.Path, ".md") && !strings.HasPrefix(f.Path, ".ai/tools/") || strings.HasSuffix(f.Path, ".rye-sig") {
+		if !strings.HasSuffix(f.Path, ".md") && !strings.HasPrefix(f.Path, ".ai/tools/") ||
+			strings.HasSuffix(f.Path, ".rye-sig") {
 			return nil
 		}
 		t.add(f)
@@ -395,7 +414,11 @@ func (s *Server) readTexts(ctx context.Context, digest string) (t archiveTexts, 
 }
 
 // entryPage shows a log entry with the proof that the newest checkpoint covers it.
-func (s *Server) entryPage(ctx context.Context, h *http.Request, _ *rules.State) (*shown, error) {
+func (s *Server) entryPage(
+	ctx context.Context,
+	h *http.Request,
+	_ *rules.State,
+) (*shown, error) {
 	index, err := strconv.ParseInt(h.PathValue("index"), 10, 64)
 	s.mu.RLock()
 	tree := s.writer.Tree()
@@ -424,7 +447,11 @@ func (s *Server) namespaceOrFile(w http.ResponseWriter, h *http.Request) {
 	s.page(s.namespacePage)(w, h)
 }
 
-func (s *Server) namespacePage(_ context.Context, h *http.Request, m *rules.State) (*shown, error) {
+func (s *Server) namespacePage(
+	_ context.Context,
+	h *http.Request,
+	m *rules.State,
+) (*shown, error) {
 	ns := h.PathValue("ns")
 	n := m.Namespaces[ns]
 	if n == nil {

@@ -16,7 +16,13 @@ import (
 const proofTimeout = 15 * time.Second
 
 // prove returns an error unless the method proves that the namespace names the key.
-func (s *Server) prove(ctx context.Context, ns string, key sign.Fingerprint, b *wire.Binding, now time.Time) error {
+func (s *Server) prove(
+	ctx context.Context,
+	ns string,
+	key sign.Fingerprint,
+	b *wire.Binding,
+	now time.Time,
+) error {
 	ctx, cancel := context.WithTimeout(ctx, proofTimeout)
 	defer cancel()
 	form := wire.NamespaceForm(ns)

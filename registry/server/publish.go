@@ -32,7 +32,12 @@ type request struct {
 
 // signer checks the statement of a request by a key of a namespace, and returns the error
 // for a key that may not change it.
-func (s *Server) signer(ctx context.Context, m *rules.State, r *request, ns, endpoint string) error {
+func (s *Server) signer(
+	ctx context.Context,
+	m *rules.State,
+	r *request,
+	ns, endpoint string,
+) error {
 	st := r.statement
 	key := wire.KeyText(st.Key)
 	var p rules.Problems
@@ -74,7 +79,11 @@ func (s *Server) keyDocument(key string) (*doc.Key, error) {
 
 // documents returns the trust documents about the keys of a namespace: of the active keys,
 // and every revocation that the registry knows.
-func (s *Server) documents(m *rules.State, ns string, now time.Time) ([]trust.File, error) {
+func (s *Server) documents(
+	m *rules.State,
+	ns string,
+	now time.Time,
+) ([]trust.File, error) {
 	var out []trust.File
 	for _, k := range m.Namespaces[ns].All() {
 		if !k.Active(now) {
@@ -155,9 +164,20 @@ func (s *Server) publish(ctx context.Context, r *request) (*wire.Receipt, error)
 }
 
 // again repeats, with nothing in between, the checks that another request may have changed.
-func (s *Server) again(ctx context.Context, m *rules.State, r *request, id wire.ID) error {
+func (s *Server) again(
+	ctx context.Context,
+	m *rules.State,
+	r *request,
+	id wire.ID,
+) error {
 	var p rules.Problems
-	p.Add(s.signer(ctx, m, r, id.NS, wire.Endpoint(r.statement.Action)))
+	p.Add(s.signer(
+		ctx,
+		m,
+		r,
+		id.NS,
+		wire.Endpoint(r.statement.Action),
+	))
 	p.Add(s.free(m, id, r.statement.Version))
 	return p.Err(fmt.Sprintf("publishing %s %s", id, r.statement.Version))
 }
@@ -183,9 +203,17 @@ func (s *Server) free(m *rules.State, id wire.ID, version string) error {
 
 // judge checks the archive. Problems of the statement do not stop it, so that an author sees
 // all of them, but only an author of the namespace gets the judgement of the items.
-func (s *Server) judge(ctx context.Context, m *rules.State, r *request, id wire.ID, p *rules.Problems, author bool) *rules.Content {
+func (s *Server) judge(
+	ctx context.Context,
+	m *rules.State,
+	r *request,
+	id wire.ID,
+	p *rules.Problems,
+	author bool,
+) *rules.Content {
 	st := r.statement
-	if d := item.DigestOf(r.body).String(); d != st.Body {
+	d := item.DigestOf(r.body).String()
+	if d != st.Body {
 		p.Add(diag.New(diag.HashMismatch, "comparing the archive: its digest is %s, the statement names %s", d, st.Body))
 	}
 	if !author {
@@ -256,13 +284,16 @@ func (s *Server) imitates(m *rules.State, id wire.ID) error {
 	}
 	protected := slices.Clone(s.config.Protected)
 	for name, b := range m.Bundles {
-		if b.ID.NS != id.NS && len(m.Dependants(s.host, b.ID, "")) > dependantsToProtect {
+		if b.ID.NS != id.NS &&
+			len(m.Dependants(s.host, b.ID, "")) > dependantsToProtect {
 			protected = append(protected, name)
 		}
 	}
 	for _, name := range protected {
 		other, err := wire.ParseID(name)
-		if err != nil || other.NS == id.NS || other.Name != id.Name && !oneEdit(other.Name, id.Name) {
+		if err != nil ||
+			other.NS == id.NS ||
+			other.Name != id.Name && !oneEdit(other.Name, id.Name) {
 			continue
 		}
 		return diag.New(diag.ValidationFailed, "looking for similar names: %s is easily mistaken for %s; ask the operator to allow it", id, name)
@@ -279,5 +310,6 @@ func oneEdit(a, b string) bool {
 	for i < len(a) && a[i] == b[i] {
 		i++
 	}
-	return len(b)-len(a) == 1 && a[i:] == b[i+1:] || len(a) == len(b) && i < len(a) && a[i+1:] == b[i+1:]
+	return len(b)-len(a) == 1 && a[i:] == b[i+1:] ||
+		len(a) == len(b) && i < len(a) && a[i+1:] == b[i+1:]
 }

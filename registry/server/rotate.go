@@ -80,7 +80,8 @@ func (s *Server) finishRotation(ctx context.Context) error {
 		}
 	}
 	s.key = key
-	if err := s.writeChanged(wire.DiscoveryPath, s.discovery()); err != nil {
+	err = s.writeChanged(wire.DiscoveryPath, s.discovery())
+	if err != nil {
 		return err
 	}
 	return s.base.Remove(nextKeyFile)
@@ -92,7 +93,12 @@ func (s *Server) writeRotation(ctx context.Context, oldSecret, old, key string) 
 	if err != nil {
 		return err
 	}
-	_, b, err := doc.NewRegistry(ctx, doc.RegistryParams{Host: s.host, LogKey: key, Replaces: old}, signer, s.p.Now())
+	_, b, err := doc.NewRegistry(
+		ctx,
+		doc.RegistryParams{Host: s.host, LogKey: key, Replaces: old},
+		signer,
+		s.p.Now(),
+	)
 	if err != nil {
 		return err
 	}
@@ -117,7 +123,8 @@ func (s *Server) signAgain(signer *log.Signer, old, key string) error {
 		return err
 	}
 	origin := s.host + wire.LogPath
-	if _, err := (log.Verifier{Origin: origin, Key: key}).Verify(note); err == nil {
+	_, err = (log.Verifier{Origin: origin, Key: key}).Verify(note)
+	if err == nil {
 		return nil
 	}
 	c, err := log.Verifier{Origin: origin, Key: old}.Verify(note)

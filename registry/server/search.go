@@ -32,10 +32,17 @@ type searchIndex struct {
 const maxTail = 64
 
 // foundFile is where the description of a bundle is kept.
-func foundFile(id wire.ID) string { return foundDir + "/" + id.String() + ".json" }
+func foundFile(id wire.ID) string {
+	return foundDir + "/" + id.String() + ".json"
+}
 
 // writeFound keeps the description of a new version. It can be made again from the archive.
-func (s *Server) writeFound(id wire.ID, c *rules.Content, line *wire.Line, m *rules.State) error {
+func (s *Server) writeFound(
+	id wire.ID,
+	c *rules.Content,
+	line *wire.Line,
+	m *rules.State,
+) error {
 	f := c.Found
 	f.ID = line.ID
 	f.Version = line.Version
@@ -140,7 +147,8 @@ func (s *Server) loadSearch(ctx context.Context, m *rules.State) (*searchIndex, 
 	x := &searchIndex{members: map[string]bool{}}
 	var all []wire.Found
 	for _, b := range m.Sorted() {
-		if !b.Listed() || s.writable(b.Versions[0].ID, b.ID) != nil {
+		if !b.Listed() ||
+			s.writable(b.Versions[0].ID, b.ID) != nil {
 			continue
 		}
 		f, err := s.found(ctx, b)
@@ -151,7 +159,8 @@ func (s *Server) loadSearch(ctx context.Context, m *rules.State) (*searchIndex, 
 		x.members[f.ID] = true
 	}
 	for len(all) >= wire.SegmentBundles {
-		if err := x.addFull(s, all[:wire.SegmentBundles]); err != nil {
+		err := x.addFull(s, all[:wire.SegmentBundles])
+		if err != nil {
 			return nil, err
 		}
 		all = all[wire.SegmentBundles:]
@@ -220,7 +229,8 @@ func (x *searchIndex) publish(s *Server) error {
 		return err
 	}
 	m := &wire.SearchManifest{V: 1, Segments: slices.Concat(x.full, x.grown, g)}
-	if err := s.writeChanged(wire.SearchPath+"/manifest.json", m.Render()); err != nil {
+	err = s.writeChanged(wire.SearchPath+"/manifest.json", m.Render())
+	if err != nil {
 		return err
 	}
 	s.sweepSegments(m)
@@ -266,8 +276,13 @@ func (s *Server) sweepSegments(m *wire.SearchManifest) {
 	}
 	for _, e := range list {
 		info, err := e.Info()
-		used := slices.ContainsFunc(m.Segments, func(g wire.Segment) bool { return g.Path() == "/"+e.Name() })
-		if err != nil || used || !strings.HasSuffix(e.Name(), ".seg") || time.Since(info.ModTime()) < keepSegments {
+		used := slices.ContainsFunc(m.Segments, func(g wire.Segment) bool {
+			return g.Path() == "/"+e.Name()
+		})
+		if err != nil ||
+			used ||
+			!strings.HasSuffix(e.Name(), ".seg") ||
+			time.Since(info.ModTime()) < keepSegments {
 			continue
 		}
 		_ = s.base.Remove(publicDir + wire.SearchPath + "/" + e.Name())

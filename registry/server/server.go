@@ -176,7 +176,9 @@ func (s *Server) takeLock(ctx context.Context) error {
 	if err != nil {
 		var held *filelock.Held
 		if errors.As(err, &held) {
-			return diag.New(diag.Conflict, "opening the registry in %s: %w", s.p.Dir, filelock.ErrHeld).WithReason("registry_held").WithDetail("dir", s.p.Dir)
+			return diag.New(diag.Conflict, "opening the registry in %s: %w", s.p.Dir, filelock.ErrHeld).
+				WithReason("registry_held").
+				WithDetail("dir", s.p.Dir)
 		}
 		return diag.New(diag.FileSystemError, "opening the registry in %s: %w", s.p.Dir, err)
 	}
@@ -187,7 +189,9 @@ func (s *Server) takeLock(ctx context.Context) error {
 func (s *Server) readHost() error {
 	b, err := os.ReadFile(filepath.Join(s.p.Dir, hostFile))
 	if err != nil {
-		return diag.New(diag.ConfigError, "opening the registry in %s: it is not a registry: %w", s.p.Dir, err).WithReason("no_registry").WithDetail("dir", s.p.Dir)
+		return diag.New(diag.ConfigError, "opening the registry in %s: it is not a registry: %w", s.p.Dir, err).
+			WithReason("no_registry").
+			WithDetail("dir", s.p.Dir)
 	}
 	s.host = string(trimLine(b))
 	if s.p.Host != "" && s.p.Host != s.host {
@@ -212,7 +216,8 @@ func Create(p Params) error {
 			return err
 		}
 	}
-	if err := base.Create(keyFile, []byte(secret+"\n"+key+"\n"), 0o600); err != nil {
+	err = base.Create(keyFile, []byte(secret+"\n"+key+"\n"), 0o600)
+	if err != nil {
 		return diag.Doing("creating the registry", err)
 	}
 	return base.Create(hostFile, []byte(p.Host+"\n"), 0o644) // last: it makes the directory a registry
@@ -238,10 +243,14 @@ func (s *Server) readKey() (*log.Signer, string, error) {
 }
 
 // Host returns the host of the registry's ids.
-func (s *Server) Host() string { return s.host }
+func (s *Server) Host() string {
+	return s.host
+}
 
 // Key returns the key of the log, which clients pin.
-func (s *Server) Key() string { return s.key }
+func (s *Server) Key() string {
+	return s.key
+}
 
 // Size returns the number of log entries.
 func (s *Server) Size() int64 {

@@ -53,7 +53,8 @@ func cacheOf(p string) (kind, cache string) {
 		return "application/json", cacheShort
 	case strings.HasPrefix(p, wire.SearchPath+"/") && strings.HasSuffix(p, ".seg"):
 		return "application/gzip", cacheForever
-	case strings.HasPrefix(p, wire.NamespacesPath+"/") && strings.HasSuffix(p, ".json"), p == wire.RevocationsPath:
+	case strings.HasPrefix(p, wire.NamespacesPath+"/") && strings.HasSuffix(p, ".json"),
+		p == wire.RevocationsPath:
 		return "application/json", cacheShort
 	case strings.HasPrefix(p, wire.StatementsPath+"/"):
 		return "text/plain; charset=utf-8", cacheForever
@@ -67,7 +68,10 @@ func cacheOf(p string) (kind, cache string) {
 func (s *Server) static(w http.ResponseWriter, h *http.Request) {
 	p := h.URL.Path
 	kind, cache := cacheOf(p)
-	if kind == "" || path.Clean(p) != p || strings.ContainsAny(p, "\\:\x00") || !filepath.IsLocal(filepath.FromSlash(p[1:])) {
+	if kind == "" ||
+		path.Clean(p) != p ||
+		strings.ContainsAny(p, "\\:\x00") ||
+		!filepath.IsLocal(filepath.FromSlash(p[1:])) {
 		s.missing(w, h)
 		return
 	}
@@ -97,7 +101,13 @@ func (s *Server) static(w http.ResponseWriter, h *http.Request) {
 		return
 	}
 	if h.Header.Get("Range") != "" {
-		http.ServeContent(w, h, "", time.Time{}, strings.NewReader(string(b.data)))
+		http.ServeContent(
+			w,
+			h,
+			"",
+			time.Time{},
+			strings.NewReader(string(b.data)),
+		)
 		return
 	}
 	_, _ = w.Write(b.data)
@@ -119,12 +129,20 @@ func (s *Server) serveFile(w http.ResponseWriter, h *http.Request, file string) 
 func (s *Server) missing(w http.ResponseWriter, h *http.Request) {
 	if digest, ok := archiveDigest(h.URL.Path); ok {
 		if v := s.snapshot().Deleted(digest); v != nil {
-			writeFailure(w, http.StatusGone, diag.New(diag.VersionNotFound, "reading the archive: %s %s was deleted: %s", v.ID, v.Version, orNone(v.Reason)).WithDetail("tombstone", v))
+			writeFailure(w, http.StatusGone, diag.New(
+				diag.VersionNotFound,
+				"reading the archive: %s %s was deleted: %s",
+				v.ID,
+				v.Version,
+				orNone(v.Reason),
+			).
+				WithDetail("tombstone", v))
 			return
 		}
 	}
 	w.Header().Set("Vary", "Accept") // a cache has both forms
-	if strings.HasPrefix(h.URL.Path, "/b/") || strings.Contains(h.Header.Get("Accept"), "text/html") {
+	if strings.HasPrefix(h.URL.Path, "/b/") ||
+		strings.Contains(h.Header.Get("Accept"), "text/html") {
 		s.notFoundPage(w)
 		return
 	}
@@ -170,7 +188,9 @@ const (
 	maxCacheBytes = 32 << 20
 )
 
-func newFileCache() *fileCache { return &fileCache{files: map[string]*cachedFile{}} }
+func newFileCache() *fileCache {
+	return &fileCache{files: map[string]*cachedFile{}}
+}
 
 func (c *fileCache) get(file string) (*cachedFile, error) {
 	info, err := os.Stat(file)
@@ -183,11 +203,18 @@ func (c *fileCache) get(file string) (*cachedFile, error) {
 	c.mu.RLock()
 	have := c.files[file]
 	c.mu.RUnlock()
-	if have != nil && os.SameFile(have.info, info) && have.info.Size() == info.Size() && have.info.ModTime().Equal(info.ModTime()) {
+	if have != nil &&
+		os.SameFile(have.info, info) &&
+		have.info.Size() == info.Size() &&
+		have.info.ModTime().Equal(info.ModTime()) {
 		return have, nil
 	}
 	if info.Size() > maxCached {
-		return &cachedFile{info: info, etag: []string{fmt.Sprintf(`"%x-%x"`, info.Size(), info.ModTime().UnixNano())}}, nil
+		return &cachedFile{info: info, etag: []string{fmt.Sprintf(
+			`"%x-%x"`,
+			info.Size(),
+			info.ModTime().UnixNano(),
+		)}}, nil
 	}
 	b, err := os.ReadFile(file)
 	if err != nil {

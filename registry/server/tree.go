@@ -40,7 +40,8 @@ func OpenTree(dir, key string) (*Tree, error) {
 		return nil, diag.New(diag.SourceNotFound, "reading the registry in %s: %w", dir, err)
 	}
 	var host string
-	if i := bytes.Index(b, []byte(`"host":"`)); i >= 0 {
+	i := bytes.Index(b, []byte(`"host":"`))
+	if i >= 0 {
 		host, _, _ = strings.Cut(string(b[i+8:]), `"`)
 	}
 	d, err := wire.ParseDiscovery(b, host)
@@ -112,7 +113,9 @@ func (t *Tree) Verify(ctx context.Context) (*TreeReport, error) {
 		Entries:  c.Tree.Size,
 		Findings: []diag.Finding{},
 	}
-	files := func(_ context.Context, p string, limit int64) ([]byte, error) { return t.read(p, limit) }
+	files := func(_ context.Context, p string, limit int64) ([]byte, error) {
+		return t.read(p, limit)
+	}
 	m := rules.NewState(0)
 	signed := wire.NewStatements(files, t.Host, keyIn)
 	err = log.NewReader(t.source, c.Tree).Check(ctx, func(i int64, b []byte) error {
@@ -144,7 +147,10 @@ func (t *Tree) Verify(ctx context.Context) (*TreeReport, error) {
 	for _, x := range m.Revocations {
 		entries[x.Log] = x.Digest
 	}
-	if err := wire.CheckRevocations(ctx, files, entries, func(path string, code diag.Code, why string) { r.add(code, path, "%s", why) }); err != nil {
+	err = wire.CheckRevocations(ctx, files, entries, func(path string, code diag.Code, why string) {
+		r.add(code, path, "%s", why)
+	})
+	if err != nil {
 		return nil, err
 	}
 	return r, t.strangers(r, m)
@@ -176,7 +182,10 @@ func (t *Tree) checkIndex(ctx context.Context, r *TreeReport, b *rules.Bundle) {
 			continue
 		}
 		l := lines[i]
-		if l.State != want.State || l.Reason != want.Reason || (l.StateLog == nil) != (want.StateLog == nil) || l.StateLog != nil && *l.StateLog != *want.StateLog {
+		if l.State != want.State ||
+			l.Reason != want.Reason ||
+			(l.StateLog == nil) != (want.StateLog == nil) ||
+			l.StateLog != nil && *l.StateLog != *want.StateLog {
 			r.add(diag.LogProof, p, "the state of %s is %s, the log has %s", l.Version, l.State, want.State)
 		}
 		if l.State != wire.StateDeleted {
@@ -195,12 +204,23 @@ func (t *Tree) checkArchive(ctx context.Context, r *TreeReport, l *wire.Line) {
 		r.add(diag.BundleFileMissing, p, "the archive of %s %s cannot be read: %v", l.ID, l.Version, err)
 		return
 	}
-	if d := item.DigestOf(b).String(); d != l.Archive || int64(len(b)) != l.Size {
+	d := item.DigestOf(b).String()
+	if d != l.Archive || int64(len(b)) != l.Size {
 		r.add(diag.HashMismatch, p, "the archive of %s %s has the digest %s", l.ID, l.Version, d)
 		return
 	}
-	if _, sum, err := rules.Unpack(ctx, b); err != nil || sum != l.Sum {
-		r.add(diag.HashMismatch, p, "the tree of %s %s has the hash %q, the log has %q: %v", l.ID, l.Version, sum, l.Sum, err)
+	_, sum, err := rules.Unpack(ctx, b)
+	if err != nil || sum != l.Sum {
+		r.add(
+			diag.HashMismatch,
+			p,
+			"the tree of %s %s has the hash %q, the log has %q: %v",
+			l.ID,
+			l.Version,
+			sum,
+			l.Sum,
+			err,
+		)
 	}
 }
 
@@ -216,12 +236,15 @@ func (t *Tree) checkNamespace(r *TreeReport, ns string, n *rules.Namespace) {
 		return
 	}
 	for _, k := range n.Keys {
-		i := slices.IndexFunc(have.Keys, func(x wire.BoundKey) bool { return x.Key == k.Key && x.Log == k.Log })
+		i := slices.IndexFunc(have.Keys, func(x wire.BoundKey) bool {
+			return x.Key == k.Key && x.Log == k.Log
+		})
 		if i < 0 {
 			r.add(diag.LogProof, p, "the key %s of log entry %d is missing", k.Key, k.Log)
 			continue
 		}
-		if d, err := rules.ParseKey([]byte(have.Keys[i].Document)); err != nil || wire.KeyText(d.Fingerprint) != k.Key {
+		d, err := rules.ParseKey([]byte(have.Keys[i].Document))
+		if err != nil || wire.KeyText(d.Fingerprint) != k.Key {
 			r.add(diag.SigInvalid, p, "the document of %s is invalid or names a different key: %v", k.Key, err)
 		}
 	}
@@ -238,7 +261,8 @@ func (t *Tree) strangers(r *TreeReport, m *rules.State) error {
 		}
 	}
 	return walkTree(t.Dir, func(p string) error {
-		if (strings.HasPrefix(p, wire.ArchivePath+"/") || strings.HasPrefix(p, wire.IndexPath+"/")) && !known[p] {
+		if (strings.HasPrefix(p, wire.ArchivePath+"/") || strings.HasPrefix(p, wire.IndexPath+"/")) &&
+			!known[p] {
 			r.Findings = append(r.Findings, diag.Finding{
 				Severity: diag.SeverityWarning,
 				Code:     diag.BundleFileExtra,
@@ -285,7 +309,11 @@ func (t *Tree) Export(ctx context.Context, to string) (copied int, err error) {
 		})
 	}
 	early := func(p string) bool {
-		return strings.HasPrefix(p, wire.IndexPath+"/") || strings.HasPrefix(p, wire.NamespacesPath+"/") || strings.HasPrefix(p, wire.SearchPath+"/") || p == wire.RevocationsPath || p == wire.DiscoveryPath
+		return strings.HasPrefix(p, wire.IndexPath+"/") ||
+			strings.HasPrefix(p, wire.NamespacesPath+"/") ||
+			strings.HasPrefix(p, wire.SearchPath+"/") ||
+			p == wire.RevocationsPath ||
+			p == wire.DiscoveryPath
 	}
 	last := wire.LogPath + "/" + log.CheckpointName
 	if err := copyIf(early); err != nil {
@@ -296,7 +324,10 @@ func (t *Tree) Export(ctx context.Context, to string) (copied int, err error) {
 	if err != nil {
 		return copied, diag.Doing("exporting the registry", err)
 	}
-	if err := copyIf(func(p string) bool { return !early(p) && p != last }); err != nil {
+	if err := copyIf(func(p string) bool {
+		return !early(p) &&
+			p != last
+	}); err != nil {
 		return copied, diag.Doing("exporting the registry", err)
 	}
 	if err := base.Write(last[1:], note, 0o644); err != nil {
@@ -311,7 +342,8 @@ func (t *Tree) removeDeleted(base atomicfile.Base) error {
 	err := walkTree(base.Path(wire.ArchivePath[1:]), func(p string) error {
 		p = wire.ArchivePath + p
 		_, err := os.Stat(filepath.Join(t.Dir, filepath.FromSlash(p)))
-		if kind, _ := cacheOf(p); kind == "" || !errors.Is(err, fs.ErrNotExist) {
+		kind, _ := cacheOf(p)
+		if kind == "" || !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 		return base.Remove(p[1:])

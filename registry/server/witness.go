@@ -90,7 +90,8 @@ func (s *Server) openWitnesses() error {
 		}
 		seen[p.Key] = true
 		w := &asked{Witness: p}
-		if line, at, err := s.pickLine(p.Key, own, have); err == nil {
+		line, at, err := s.pickLine(p.Key, own, have)
+		if err == nil {
 			w.tree = s.writer.Tree()
 			w.line = line
 			w.at = at
@@ -105,14 +106,21 @@ func (s *Server) openWitnesses() error {
 // witnesses asks all witnesses at the same time, and returns the cosignatures of a tree,
 // those that were made before included. A change does not ask those that failed a moment
 // ago.
-func (s *Server) witnesses(ctx context.Context, own []byte, tree log.Tree, change bool) []string {
+func (s *Server) witnesses(
+	ctx context.Context,
+	own []byte,
+	tree log.Tree,
+	change bool,
+) []string {
 	ctx, cancel := context.WithTimeout(ctx, s.askTime)
 	defer cancel()
 	lines := make([]string, len(s.asked))
 	var all sync.WaitGroup
 	for i, w := range s.asked {
 		all.Go(func() {
-			rests := func() bool { return change && s.p.Now().UnixNano() <= w.until.Load() }
+			rests := func() bool {
+				return change && s.p.Now().UnixNano() <= w.until.Load()
+			}
 			if rests() { // also while it is asked again
 				return
 			}
@@ -131,7 +139,13 @@ func (s *Server) witnesses(ctx context.Context, own []byte, tree log.Tree, chang
 }
 
 // ask asks one witness, unless it signed the tree a short time ago.
-func (s *Server) ask(ctx context.Context, w *asked, own []byte, tree log.Tree, now time.Time) {
+func (s *Server) ask(
+	ctx context.Context,
+	w *asked,
+	own []byte,
+	tree log.Tree,
+	now time.Time,
+) {
 	if w.tree == tree && w.line != "" && now.Sub(w.at) < askFresh {
 		return
 	}
@@ -166,7 +180,12 @@ var errLonger = errors.New("it signed a longer log: this registry lost entries, 
 
 // cosignature returns the verified line with which a witness signs a tree. The witness names
 // the size that it signed last if the request names a different one.
-func (s *Server) cosignature(ctx context.Context, w *asked, own []byte, tree log.Tree) (line string, at time.Time, err error) {
+func (s *Server) cosignature(
+	ctx context.Context,
+	w *asked,
+	own []byte,
+	tree log.Tree,
+) (line string, at time.Time, err error) {
 	old := w.size
 	for range 3 {
 		status, kind, answer, err := s.addCheckpoint(ctx, w.URL, old, own, tree)
@@ -178,7 +197,8 @@ func (s *Server) cosignature(ctx context.Context, w *asked, own []byte, tree log
 		case status != http.StatusConflict || kind != "text/x.tlog.size":
 			return "", at, fmt.Errorf("it answers %d %s", status, http.StatusText(status))
 		}
-		if old, err = strconv.ParseInt(strings.TrimSuffix(answer, "\n"), 10, 64); err != nil || old < 0 {
+		if old, err = strconv.ParseInt(strings.TrimSuffix(answer, "\n"), 10, 64); err != nil ||
+			old < 0 {
 			return "", at, errors.New("the size that it names cannot be read")
 		}
 		if old > tree.Size {
@@ -189,7 +209,13 @@ func (s *Server) cosignature(ctx context.Context, w *asked, own []byte, tree log
 }
 
 // addCheckpoint is one request of C2SP tlog-witness.
-func (s *Server) addCheckpoint(ctx context.Context, address string, old int64, own []byte, tree log.Tree) (status int, kind, answer string, err error) {
+func (s *Server) addCheckpoint(
+	ctx context.Context,
+	address string,
+	old int64,
+	own []byte,
+	tree log.Tree,
+) (status int, kind, answer string, err error) {
 	r := log.NewReader(logFiles{s.base}.Read, tree)
 	older, err := r.Prefix(ctx, old)
 	if err != nil {
@@ -217,10 +243,16 @@ func (s *Server) addCheckpoint(ctx context.Context, address string, old int64, o
 }
 
 // askClient follows no redirect: the operator named the address.
-var askClient = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+var askClient = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error {
+	return http.ErrUseLastResponse
+}}
 
 // pickLine returns the line of an answer that is a cosignature of the witness, and its time.
-func (s *Server) pickLine(key string, own []byte, answer string) (string, time.Time, error) {
+func (s *Server) pickLine(
+	key string,
+	own []byte,
+	answer string,
+) (string, time.Time, error) {
 	v := log.Verifier{
 		Origin:    s.host + wire.LogPath,
 		Key:       s.key,

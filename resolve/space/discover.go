@@ -85,7 +85,8 @@ func userDir(p Params) string {
 func projectDir(p Params) (string, error) {
 	if p.Project != "" {
 		abs := p.absolute(p.Project)
-		if fi, err := os.Stat(abs); err != nil || !fi.IsDir() {
+		fi, err := os.Stat(abs)
+		if err != nil || !fi.IsDir() {
 			return "", diag.New(diag.Usage, "finding project %q: not a directory", p.Project)
 		}
 		if p.Reserved(abs) != "" {
@@ -115,7 +116,8 @@ func (p Params) candidates() (dirs []string) {
 		if dirs = append(dirs, dir); filepath.Base(dir) == Dir {
 			dirs = nil
 		}
-		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil || dir == filepath.Dir(dir) {
+		_, err := os.Lstat(filepath.Join(dir, ".git"))
+		if err == nil || dir == filepath.Dir(dir) {
 			return dirs
 		}
 	}
@@ -133,7 +135,8 @@ func (p Params) Reserved(dir string) string {
 		return "your home directory"
 	case sameDir(dir, user):
 		return "the directory of the user space"
-	case p.Home != "" && sameDir(dir, filepath.Join(p.Home, Dir)), user != "" && sameDir(dir, filepath.Join(user, Dir)):
+	case p.Home != "" && sameDir(dir, filepath.Join(p.Home, Dir)),
+		user != "" && sameDir(dir, filepath.Join(user, Dir)):
 		return "the user space"
 	}
 	return ""
@@ -141,7 +144,9 @@ func (p Params) Reserved(dir string) string {
 
 // IsProject reports whether dir has what makes a directory the root of a project:
 // a rye.yaml or an .ai directory. It does not check Params.Reserved.
-func IsProject(dir string) bool { return hasProjectFile(dir) || hasSpace(dir) }
+func IsProject(dir string) bool {
+	return hasProjectFile(dir) || hasSpace(dir)
+}
 
 // hasProjectFile reports whether dir has a rye.yaml that is not a directory. A
 // link or a pipe of that name is an error when it is read; skipping it here would

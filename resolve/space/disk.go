@@ -71,10 +71,14 @@ func (d *diskFiles) openDir() (*openat.Dir, error) {
 	return openat.Open(d.dir)
 }
 
-func (d *diskFiles) path(rel string) string { return filepath.Join(d.dir, filepath.FromSlash(rel)) }
+func (d *diskFiles) path(rel string) string {
+	return filepath.Join(d.dir, filepath.FromSlash(rel))
+}
 
 // Read implements Files.
-func (d *diskFiles) Read(rel string, limit int64) ([]byte, error) { return d.readInto(nil, rel, limit) }
+func (d *diskFiles) Read(rel string, limit int64) ([]byte, error) {
+	return d.readInto(nil, rel, limit)
+}
 
 func (d *diskFiles) readInto(buf []byte, rel string, limit int64) ([]byte, error) {
 	dir, err := d.open()
@@ -98,7 +102,9 @@ func (d *diskFiles) Exists(rel string) bool {
 }
 
 // Executable implements Files.
-func (d *diskFiles) Executable(string) bool { return false }
+func (d *diskFiles) Executable(string) bool {
+	return false
+}
 
 // Walk implements Files. It does not descend into installed bundles, unless rel
 // is in one: they can have many more files than the space.
@@ -141,7 +147,9 @@ func (d *diskFiles) installs() []string {
 	var out []string
 	// A directory that cannot be listed is an error of the caller that needs it.
 	_ = dir.Walk(BundlesFolder, func(p string, e openat.Entry) error {
-		if !e.IsDir() || !strings.Contains(e.Name, "@") || !d.Exists(path.Join(p, Dir)) {
+		if !e.IsDir() ||
+			!strings.Contains(e.Name, "@") ||
+			!d.Exists(path.Join(p, Dir)) {
 			return nil
 		}
 		out = append(out, strings.TrimPrefix(p, BundlesFolder+"/"))
@@ -180,11 +188,13 @@ func (d *diskFiles) linkless(rel string, display func(rel string) string) error 
 	if err := openat.CheckRel(rel); err != nil {
 		return err
 	}
-	if _, err := d.open(); err != nil && !IsMissing(err) {
+	_, err := d.open()
+	if err != nil && !IsMissing(err) {
 		return err
 	}
 	for at := rel; at != "."; at = path.Dir(at) {
-		if fi, err := os.Lstat(d.path(at)); err == nil && fi.Mode()&(fs.ModeSymlink|fs.ModeIrregular) != 0 {
+		fi, err := os.Lstat(d.path(at))
+		if err == nil && fi.Mode()&(fs.ModeSymlink|fs.ModeIrregular) != 0 {
 			return diag.New(diag.PathEscape, "%s is a link", display(at))
 		}
 	}

@@ -63,7 +63,13 @@ func (f embeddedFiles) Read(rel string, limit int64) ([]byte, error) {
 func (f embeddedFiles) read(name string, limit int64) ([]byte, error) {
 	b, err := fs.ReadFile(f.fsys, name)
 	if err == nil && int64(len(b)) > limit {
-		return nil, diag.New(diag.TooLarge, "reading %s: it has %d bytes, at most %d are allowed", path.Join(f.label, name), len(b), limit)
+		return nil, diag.New(
+			diag.TooLarge,
+			"reading %s: it has %d bytes, at most %d are allowed",
+			path.Join(f.label, name),
+			len(b),
+			limit,
+		)
 	}
 	return b, err
 }
@@ -84,7 +90,9 @@ func (f embeddedFiles) Exists(rel string) bool {
 }
 
 // Executable implements Files: embedded files have no mode.
-func (f embeddedFiles) Executable(string) bool { return false }
+func (f embeddedFiles) Executable(string) bool {
+	return false
+}
 
 // Walk implements Files.
 func (f embeddedFiles) Walk(rel string, fn func(Entry) error) error {

@@ -43,11 +43,15 @@ type installation interface {
 
 // NewFiles returns a root over files that are not on disk. It is not embedded:
 // its items need a trusted signature.
-func NewFiles(name Name, files Files) *Root { return &Root{Space: name, files: files} }
+func NewFiles(name Name, files Files) *Root {
+	return &Root{Space: name, files: files}
+}
 
 // Read returns the bytes of rel in one read under the open rules. A missing
 // file or root satisfies errors.Is(err, fs.ErrNotExist).
-func (r *Root) Read(rel string, limit int64) ([]byte, error) { return r.files.Read(rel, limit) }
+func (r *Root) Read(rel string, limit int64) ([]byte, error) {
+	return r.files.Read(rel, limit)
+}
 
 // ReadInto is Read for callers that read many files one after the other: the bytes may be
 // in the memory of buf.
@@ -60,11 +64,15 @@ func (r *Root) ReadInto(buf []byte, rel string, limit int64) ([]byte, error) {
 
 // Exists reports whether rel is in use. A link and a file that cannot be
 // inspected exist, so that an item of lower precedence does not replace them.
-func (r *Root) Exists(rel string) bool { return r.files.Exists(rel) }
+func (r *Root) Exists(rel string) bool {
+	return r.files.Exists(rel)
+}
 
 // Executable reports whether the storage records the file at rel as a program.
 // It is false on disk, where the mode depends on the umask and the file system.
-func (r *Root) Executable(rel string) bool { return r.files.Executable(rel) }
+func (r *Root) Executable(rel string) bool {
+	return r.files.Executable(rel)
+}
 
 // Walk calls fn for everything below rel that is not a directory, sorted by
 // path, never following a link, and for directories that cannot be listed. A
@@ -125,7 +133,9 @@ func (r *Root) Installs() []string {
 }
 
 // IsMissing reports whether err states that a file does not exist.
-func IsMissing(err error) bool { return errors.Is(err, fs.ErrNotExist) }
+func IsMissing(err error) bool {
+	return errors.Is(err, fs.ErrNotExist)
+}
 
 // Below returns the .ai directory of an installed bundle, as Layer.Install names
 // it, among the files of a space.
@@ -139,7 +149,9 @@ type bundleFiles struct {
 	top string // the directory that contains its .ai
 }
 
-func (b bundleFiles) at(rel string) string { return path.Join(b.top, Dir, rel) }
+func (b bundleFiles) at(rel string) string {
+	return path.Join(b.top, Dir, rel)
+}
 
 // Read implements Files.
 func (b bundleFiles) Read(rel string, limit int64) ([]byte, error) {
@@ -147,10 +159,14 @@ func (b bundleFiles) Read(rel string, limit int64) ([]byte, error) {
 }
 
 // Exists implements Files.
-func (b bundleFiles) Exists(rel string) bool { return b.in.Exists(b.at(rel)) }
+func (b bundleFiles) Exists(rel string) bool {
+	return b.in.Exists(b.at(rel))
+}
 
 // Executable implements Files.
-func (b bundleFiles) Executable(rel string) bool { return b.in.Executable(b.at(rel)) }
+func (b bundleFiles) Executable(rel string) bool {
+	return b.in.Executable(b.at(rel))
+}
 
 // Walk implements Files.
 func (b bundleFiles) Walk(rel string, fn func(Entry) error) error {
@@ -176,6 +192,10 @@ func (b bundleFiles) tree(limit int64, fn func(rel string, b []byte, executable 
 		if err != nil {
 			return err
 		}
-		return fn(strings.TrimPrefix(e.Rel, b.top+"/"), text, b.in.Executable(e.Rel))
+		return fn(
+			strings.TrimPrefix(e.Rel, b.top+"/"),
+			text,
+			b.in.Executable(e.Rel),
+		)
 	})
 }

@@ -138,7 +138,8 @@ func checkInside(dir, base, show string) error {
 		return nil
 	}
 	for at := base; at != dir && len(at) > len(dir); at = filepath.Dir(at) {
-		if fi, err := os.Lstat(at); err == nil && fi.Mode()&(fs.ModeSymlink|fs.ModeIrregular) != 0 {
+		fi, err := os.Lstat(at)
+		if err == nil && fi.Mode()&(fs.ModeSymlink|fs.ModeIrregular) != 0 {
 			return diag.New(diag.PathEscape, "opening %s: it is a link or below a link", show).WithReason("linked_bundle")
 		}
 	}
@@ -154,11 +155,15 @@ func (r *Root) Install() string {
 }
 
 // Bundled reports whether the root is a bundle below a space's own items.
-func (r *Root) Bundled() bool { return r.layer != nil }
+func (r *Root) Bundled() bool {
+	return r.layer != nil
+}
 
 // ReadOnly reports whether the root is an installed bundle. Its files are not
 // edited in place: they must match the lock.
-func (r *Root) ReadOnly() bool { return r.layer != nil && r.layer.Install != "" }
+func (r *Root) ReadOnly() bool {
+	return r.layer != nil && r.layer.Install != ""
+}
 
 // Version returns the version of an installed bundle.
 func (r *Root) Version() string {
@@ -187,20 +192,26 @@ func (r *Root) LockedSigner(key sign.Fingerprint) bool {
 // Completion reads names of files only, to be fast. It offers an id whatever its signature, and
 // the parameters of a tool that verifies.
 func (r *Root) Offers(ref item.Ref) bool {
-	return r.layer == nil || r.Provides(ref) && (r.layer.Offers == nil || r.layer.Offers(ref))
+	return r.layer == nil ||
+		r.Provides(ref) && (r.layer.Offers == nil || r.layer.Offers(ref))
 }
 
 // Provides reports whether an item of the root may be used at all, also by items
 // of the same bundle: a bundle provides a reserved item only where the project file
 // prefers it.
 func (r *Root) Provides(ref item.Ref) bool {
-	return r.layer == nil || !Reserved(ref) || r.layer.Prefers != nil && r.layer.Prefers(ref)
+	return r.layer == nil ||
+		!Reserved(ref) ||
+		r.layer.Prefers != nil && r.layer.Prefers(ref)
 }
 
 // Pending reports whether the project file prefers the root for an item, and the lock
 // does not reflect that.
 func (r *Root) Pending(ref item.Ref) bool {
-	return r.layer != nil && r.layer.Stale && r.layer.Prefers != nil && r.layer.Prefers(ref)
+	return r.layer != nil &&
+		r.layer.Stale &&
+		r.layer.Prefers != nil &&
+		r.layer.Prefers(ref)
 }
 
 // Reserved reports whether a bundle may provide the item only where the project
@@ -216,7 +227,9 @@ func Reserved(ref item.Ref) bool {
 
 // reservedConfig returns the namespaces of the system's configuration. A test of
 // internal/project compares them with the system bundle.
-func reservedConfig() []string { return []string{"agent", "lsp", "web"} }
+func reservedConfig() []string {
+	return []string{"agent", "lsp", "web"}
+}
 
 // Allowed returns why rules refuse the root, or nil.
 func (r *Root) Allowed() error {
@@ -253,7 +266,8 @@ func (r *Root) present() error {
 	case r.ReadOnly():
 		return diag.New(diag.BundleFileMissing, "opening %s: it is locked and not installed", r.Label()).WithReason("not_installed")
 	}
-	return diag.New(diag.BundleFileMissing, "opening %s: the directory %s has no %s", r.Label(), r.show, Dir).WithReason("no_items")
+	return diag.New(diag.BundleFileMissing, "opening %s: the directory %s has no %s", r.Label(), r.show, Dir).
+		WithReason("no_items")
 }
 
 // from is From for a bundle. It leaves out the space's own items: a bundle must
@@ -261,8 +275,13 @@ func (r *Root) present() error {
 func (s *Spaces) from(root *Root) []*Root {
 	out := []*Root{root}
 	for _, r := range s.Roots {
-		needed := r.Bundled() && r != root && r.Space == root.Space && slices.Contains(root.layer.Needs, r.Layer)
-		if needed || r.Space.Rank() > root.Space.Rank() || r.Space == root.Space && r.Embedded() {
+		needed := r.Bundled() &&
+			r != root &&
+			r.Space == root.Space &&
+			slices.Contains(root.layer.Needs, r.Layer)
+		if needed ||
+			r.Space.Rank() > root.Space.Rank() ||
+			r.Space == root.Space && r.Embedded() {
 			out = append(out, r)
 		}
 	}

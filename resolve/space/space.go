@@ -64,10 +64,14 @@ type Root struct {
 }
 
 // Embedded reports whether the root is compiled into the binary.
-func (r *Root) Embedded() bool { return r.embedded }
+func (r *Root) Embedded() bool {
+	return r.embedded
+}
 
 // OnDisk reports whether the root's files have paths.
-func (r *Root) OnDisk() bool { return r.disk != nil }
+func (r *Root) OnDisk() bool {
+	return r.disk != nil
+}
 
 // Label names the root in messages: "project", "system:rye-core",
 // "project:github.com/acme/core@v1.8.2".

@@ -101,7 +101,8 @@ func (t *Tree) output(l *transcript.Line) []Change {
 	if b == nil {
 		return nil
 	}
-	if id, isThread := strings.CutPrefix(d.Text, "thread "); isThread && b.AtOnce == 1 {
+	id, isThread := strings.CutPrefix(d.Text, "thread ")
+	if isThread && b.AtOnce == 1 {
 		b.AtOnce = 0
 		c := t.block(Child, l)
 		c.ID = id
@@ -142,7 +143,10 @@ func (t *Tree) deny(l *transcript.Line) []Change {
 		t.calls[d.CallID] = b
 	}
 	if b.Title == "" {
-		b.Title = short(cmp.Or(strings.TrimPrefix(d.Ref, "tool:"), "call "+d.CallID))
+		b.Title = short(cmp.Or(
+			strings.TrimPrefix(d.Ref, "tool:"),
+			"call "+d.CallID,
+		))
 	}
 	if b.Number == 0 {
 		t.number++
@@ -199,11 +203,14 @@ func (t *Tree) result(l *transcript.Line) []Change {
 	}
 	if text = output(text, d.IsError); b.Title != returnTool && strings.TrimSpace(text) != "" {
 		lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
-		b.Printed, b.Output = len(lines), slices.Clone(lines[max(0, len(lines)-min(t.kept, len(lines))):])
+		b.Printed, b.Output = len(lines), slices.Clone(
+			lines[max(0, len(lines)-min(t.kept, len(lines))):],
+		)
 	}
 	out := []Change{t.ended(b, state, l)}
 	b.Began = l.At().Add(-time.Duration(d.Duration) * time.Millisecond)
-	if c := t.asked[d.CallID]; c != nil && c.Kind == Child {
+	c := t.asked[d.CallID]
+	if c != nil && c.Kind == Child {
 		delete(t.asked, d.CallID)
 		if sub := t.below[c.ID]; sub != nil {
 			c.Text = sub.State
@@ -253,7 +260,8 @@ func reason(ref, text string) string {
 	if why == "" {
 		return ""
 	}
-	if status, ok := strings.CutPrefix(strings.TrimPrefix(why, "the command failed: "), "exit status "); ok && strings.Trim(status, "0123456789") == "" {
+	status, ok := strings.CutPrefix(strings.TrimPrefix(why, "the command failed: "), "exit status ")
+	if ok && strings.Trim(status, "0123456789") == "" {
 		return "exit " + status
 	}
 	if code != "" && code != string(diag.ExecutionFailed) {

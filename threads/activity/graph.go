@@ -43,7 +43,8 @@ func (t *Tree) graphLine(l *transcript.Line) []Change {
 // named returns the open block of a node, a new one if there is none.
 func (t *Tree) named(name string, step int, l *transcript.Line) *Block {
 	for i := len(t.Blocks) - 1; i >= 0; i-- {
-		if b := t.Blocks[i]; b.Kind == Node && b.Title == name && b.State == Open {
+		b := t.Blocks[i]
+		if b.Kind == Node && b.Title == name && b.State == Open {
 			return b
 		}
 	}
@@ -120,12 +121,20 @@ func (t *Tree) nodeEnds(l *transcript.Line) []Change {
 	}
 	b := t.named(d.Node, d.Step, l)
 	if d.Edge == "retry" {
-		return t.note(fmt.Sprintf("retry  %s: %s", shortened(d.Node, maxInput), shortened(failure(d.Error), maxMessage)), l)
+		return t.note(
+			fmt.Sprintf(
+				"retry  %s: %s",
+				shortened(d.Node, maxInput),
+				shortened(failure(d.Error), maxMessage),
+			),
+			l,
+		)
 	}
 	if d.Cached {
 		b.Text = "cached"
 	}
-	if s := t.below[b.ID]; s != nil && !s.graph && s.State != "" {
+	s := t.below[b.ID]
+	if s != nil && !s.graph && s.State != "" {
 		b.Text = b.ID + " $" + Money(s.Spent)
 		b.Spent = s.Spent
 	}
@@ -156,7 +165,11 @@ func (t *Tree) nodeEnd(b *Block, failed bool, why string, l *transcript.Line) Ch
 }
 
 // suspendedNodes ends the nodes that are open when a run is suspended.
-func (t *Tree) suspendedNodes(reason string, nodes []string, l *transcript.Line) (out []Change) {
+func (t *Tree) suspendedNodes(
+	reason string,
+	nodes []string,
+	l *transcript.Line,
+) (out []Change) {
 	if len(nodes) == 0 {
 		return nil
 	}

@@ -108,13 +108,21 @@ func (t *Tree) limit(d limitData) string {
 		name = s
 		unit = " s"
 	}
-	if period := map[string]string{policy.LimitDay: "day", policy.LimitMonth: "month"}[d.Limit]; period != "" {
+	period := map[string]string{policy.LimitDay: "day", policy.LimitMonth: "month"}[d.Limit]
+	if period != "" {
 		name = "spend of your account for a " + period + " (" + d.Limit + ")"
 	}
-	if at, err := time.Parse(time.RFC3339, d.Renews); err == nil {
+	at, err := time.Parse(time.RFC3339, d.Renews)
+	if err == nil {
 		unit = "; renews on " + at.UTC().Format("2006-01-02 at 15:04 UTC")
 	}
-	return fmt.Sprintf("limit reached  %s: %s of %s%s", shortened(name, maxInput), figure(d.Value), figure(d.Max), unit)
+	return fmt.Sprintf(
+		"limit reached  %s: %s of %s%s",
+		shortened(name, maxInput),
+		figure(d.Value),
+		figure(d.Max),
+		unit,
+	)
 }
 
 type budgetData struct {
@@ -124,7 +132,12 @@ type budgetData struct {
 }
 
 func (t *Tree) budget(d budgetData) string {
-	return fmt.Sprintf("budget warning  %s: %s of %s", shortened(d.Scope, maxInput), figure(d.Value), figure(d.Max))
+	return fmt.Sprintf(
+		"budget warning  %s: %s of %s",
+		shortened(d.Scope, maxInput),
+		figure(d.Value),
+		figure(d.Max),
+	)
 }
 
 type watchdogData struct {
@@ -155,10 +168,18 @@ func (t *Tree) window(d windowData) string {
 }
 
 // full states that the window is full.
-func (t *Tree) full(d windowData) string { return t.filled("the next request does not fit:", d) }
+func (t *Tree) full(d windowData) string {
+	return t.filled("the next request does not fit:", d)
+}
 
 func (t *Tree) filled(what string, d windowData) string {
-	return fmt.Sprintf("context  %s %.0f %% of the window, %s of %s tok", what, 100*d.Ratio, Thousands(d.Tokens), Thousands(d.Window))
+	return fmt.Sprintf(
+		"context  %s %.0f %% of the window, %s of %s tok",
+		what,
+		100*d.Ratio,
+		Thousands(d.Tokens),
+		Thousands(d.Window),
+	)
 }
 
 type compactedData struct {
@@ -177,7 +198,12 @@ func (t *Tree) compacted(d compactedData) string {
 	sizes := fmt.Sprintf("about %s to %s tok", Thousands(d.Before), Thousands(d.After))
 	switch {
 	case d.Failed != "":
-		return fmt.Sprintf("context  no summary: %s; the model knows, %s left out, %s", shortened(d.Failed, maxMessage), counted(d.Turns, "older turn is", "older turns are"), sizes)
+		return fmt.Sprintf(
+			"context  no summary: %s; the model knows, %s left out, %s",
+			shortened(d.Failed, maxMessage),
+			counted(d.Turns, "older turn is", "older turns are"),
+			sizes,
+		)
 	case d.Step == "summary":
 		return fmt.Sprintf("context  a summary replaces %s, $%s, %s", counted(d.Turns, "older turn", "older turns"), Money(d.Spend), sizes)
 	}
@@ -203,7 +229,12 @@ func (t *Tree) hook(d hookData) string {
 	if d.OK {
 		return ""
 	}
-	return fmt.Sprintf("hook %s of %s  failed: %s", shortened(d.Hook, maxInput), shortened(d.Event, maxInput), shortened(d.Error, maxMessage))
+	return fmt.Sprintf(
+		"hook %s of %s  failed: %s",
+		shortened(d.Hook, maxInput),
+		shortened(d.Event, maxInput),
+		shortened(d.Error, maxMessage),
+	)
 }
 
 type resumedData struct {

@@ -45,7 +45,9 @@ type Tree struct {
 }
 
 // KeepOutput has the tree keep all that calls print.
-func (t *Tree) KeepOutput() { t.kept = math.MaxInt }
+func (t *Tree) KeepOutput() {
+	t.kept = math.MaxInt
+}
 
 // New returns the tree of a log without lines.
 func New(s Start) *Tree {
@@ -148,7 +150,8 @@ func (t *Tree) note(text string, l *transcript.Line) []Change {
 
 // line takes the next line of the log.
 func (t *Tree) line(l *transcript.Line) []Change {
-	if render := notes()[l.Event]; render != nil && !(l.Event == "thread_resumed" && t.graph) {
+	render := notes()[l.Event]
+	if render != nil && !(l.Event == "thread_resumed" && t.graph) {
 		out := t.interrupted(l)
 		return append(out, t.note(render(t, l), l)...)
 	}
@@ -346,7 +349,11 @@ func (t *Tree) response(l *transcript.Line) []Change {
 		case b.Type == message.Text && !streamed && !d.Aside && strings.TrimSpace(b.Text) != "":
 			text := t.block(Text, l)
 			text.Text = b.Text
-			out = append(out, Change{Block: text, Piece: b.Text}, t.ended(text, Done, l))
+			out = append(
+				out,
+				Change{Block: text, Piece: b.Text},
+				t.ended(text, Done, l),
+			)
 		}
 	}
 	t.Tokens += d.Usage.Total()
@@ -405,7 +412,10 @@ func (t *Tree) message(l *transcript.Line) []Change {
 	}
 	for _, b := range d.Blocks {
 		if b.Type == message.Text && strings.TrimSpace(b.Text) != "" {
-			return t.note(fmt.Sprintf("message from %s  %s", shortened(d.Source, maxInput), shortened(b.Text, maxMessage)), l)
+			return t.note(
+				fmt.Sprintf("message from %s  %s", shortened(d.Source, maxInput), shortened(b.Text, maxMessage)),
+				l,
+			)
 		}
 	}
 	return nil
@@ -456,7 +466,9 @@ func (t *Tree) Waiting(now time.Time) time.Duration {
 
 // Live returns the blocks that are open, in the order of their start, without texts.
 func (t *Tree) Live() []*Block {
-	t.live = slices.DeleteFunc(t.live, func(b *Block) bool { return b.State != Open })
+	t.live = slices.DeleteFunc(t.live, func(b *Block) bool {
+		return b.State != Open
+	})
 	var out []*Block
 	for _, b := range t.live {
 		if b.Kind != Text && b.Kind != Reasoning {
@@ -475,14 +487,19 @@ func (t *Tree) Live() []*Block {
 func (t *Tree) Answered(text string) bool {
 	for i := len(t.Blocks) - 1; i >= 0; i-- {
 		if t.Blocks[i].Kind == Text {
-			return strings.TrimSpace(text) != "" && strings.TrimSpace(t.Blocks[i].Text) == strings.TrimSpace(text)
+			return strings.TrimSpace(text) != "" &&
+				strings.TrimSpace(t.Blocks[i].Text) == strings.TrimSpace(text)
 		}
 	}
 	return false
 }
 
 // IsGraph reports whether the log is of a run of a graph.
-func (t *Tree) IsGraph() bool { return t.graph }
+func (t *Tree) IsGraph() bool {
+	return t.graph
+}
 
 // Start returns the facts of the head.
-func (t *Tree) Start() Start { return t.start }
+func (t *Tree) Start() Start {
+	return t.start
+}

@@ -91,7 +91,9 @@ func Text(name, text string) message.Block {
 		element += "x"
 	}
 	attribute := strings.NewReplacer("&", "&amp;", `"`, "&quot;", "<", "&lt;", ">", "&gt;", "\n", " ").Replace(name)
-	return message.TextBlock("<" + element + ` name="` + attribute + "\">\n" + strings.TrimRight(text, "\n") + "\n</" + element + ">")
+	return message.TextBlock(
+		"<" + element + ` name="` + attribute + "\">\n" + strings.TrimRight(text, "\n") + "\n</" + element + ">",
+	)
 }
 
 // Block returns the content of an image or a file as a block.
@@ -149,7 +151,9 @@ func Ready(name, mediaType string, content []byte) (message.Block, error) {
 		return message.Block{}, err
 	}
 	b := Block(name, info.Type, content)
-	tooLarge := info.Width > media.MaxEdge || info.Height > media.MaxEdge || len(content) > media.MaxPrepared
+	tooLarge := info.Width > media.MaxEdge ||
+		info.Height > media.MaxEdge ||
+		len(content) > media.MaxPrepared
 	if media.IsImage(info.Type) && (tooLarge || info.Type != mediaType) {
 		return b, diag.New(diag.ExecutionFailed, "preparing %q: the result is not a prepared image", name)
 	}
@@ -185,7 +189,12 @@ func FromContent(name string, result map[string]any) (message.Block, error) {
 
 // All prepares the attachments of a thread, and applies the limits before a model is called.
 // check returns an error for one that the model does not read; nil accepts all.
-func All(ctx context.Context, run Run, blocks []message.Block, check func(*message.Block) error) ([]message.Block, error) {
+func All(
+	ctx context.Context,
+	run Run,
+	blocks []message.Block,
+	check func(*message.Block) error,
+) ([]message.Block, error) {
 	if len(blocks) > Max {
 		return nil, diag.New(diag.ValidationFailed, "attaching files: there are %d, and at most %d are permitted", len(blocks), Max).
 			WithDetail("count", len(blocks)).WithDetail("max", Max)

@@ -69,7 +69,8 @@ func Decide(v View, s Settings, refused bool) Plan {
 	if v = v.scaled(); v.Window <= 0 {
 		v.Window = v.Tokens // the service has refused it
 	}
-	if len(v.Turns) == 0 || v.Turns[len(v.Turns)-1].Number == 0 {
+	if len(v.Turns) == 0 ||
+		v.Turns[len(v.Turns)-1].Number == 0 {
 		return Plan{Action: Continue} // no model has answered
 	}
 	share := int64(s.TailShare * float64(v.Window))
@@ -86,13 +87,15 @@ func Decide(v View, s Settings, refused bool) Plan {
 		return Plan{Action: References, Results: older}
 	}
 	// A summary that frees little would be made again after each turn.
-	if gain := v.gain(v.Turns[:tail], s.Summary); gain > v.Window/20 || refused && gain > 0 {
+	gain := v.gain(v.Turns[:tail], s.Summary)
+	if gain > v.Window/20 || refused && gain > 0 {
 		return Plan{Action: Summary, Keep: v.Turns[tail].Number, Results: largest(v.Turns[tail:], v.Tokens-gain-most)}
 	}
 	// Only the newest turns are left: their results are the last that can become shorter.
 	need := max(v.Tokens-goal, 1)
 	p := Plan{Action: References, Results: largest(v.Turns, need)}
-	if len(p.Results) == 0 || !refused && v.Tokens-v.sum(p.Results) > most {
+	if len(p.Results) == 0 ||
+		!refused && v.Tokens-v.sum(p.Results) > most {
 		return Plan{Action: Continue}
 	}
 	return p
@@ -123,7 +126,9 @@ func (v View) scaled() View {
 		v.Tokens = max(v.Tokens, total)
 		return v
 	}
-	scale := func(n int64) int64 { return int64(float64(n) * float64(v.Tokens) / float64(total)) }
+	scale := func(n int64) int64 {
+		return int64(float64(n) * float64(v.Tokens) / float64(total))
+	}
 	v.Head, v.Summary = scale(v.Head), scale(v.Summary)
 	for i := range v.Turns { // they are of this view: see withoutShort
 		t := &v.Turns[i]
@@ -184,7 +189,9 @@ func largest(turns []Turn, needed int64) (calls []string) {
 			}
 		}
 	}
-	slices.SortStableFunc(all, func(a, b Result) int { return int(b.Tokens - a.Tokens) })
+	slices.SortStableFunc(all, func(a, b Result) int {
+		return int(b.Tokens - a.Tokens)
+	})
 	for _, r := range all {
 		if needed <= 0 {
 			break

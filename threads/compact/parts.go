@@ -45,21 +45,29 @@ func result(b *message.Block, most int64) string {
 }
 
 func named(b *message.Block) string {
-	return fmt.Sprintf("[%s]", strings.TrimSpace(strings.Join([]string{string(b.Type), b.MediaType, b.Name, b.Artifact}, " ")))
+	return fmt.Sprintf("[%s]", strings.TrimSpace(strings.Join(
+		[]string{string(b.Type), b.MediaType, b.Name, b.Artifact},
+		" ",
+	)))
 }
 
 // bytesPerToken is the estimate of rye for text.
 const bytesPerToken = 4
 
 // Tokens estimates the tokens of a text.
-func Tokens(s string) int64 { return int64(len(s)+bytesPerToken-1) / bytesPerToken }
+func Tokens(s string) int64 {
+	return int64(len(s)+bytesPerToken-1) / bytesPerToken
+}
 
 func middleCut(s string, most int64) string {
 	if most <= 0 || int64(len(s)) <= most {
 		return s
 	}
 	half := int(most / 2)
-	return cuttext.Start(s, half) + "\n[…]\n" + strings.ToValidUTF8(s[len(s)-half:], "")
+	return cuttext.Start(s, half) + "\n[…]\n" + strings.ToValidUTF8(
+		s[len(s)-half:],
+		"",
+	)
 }
 
 // Parts joins texts to parts of at most so many tokens, in their order. A longer text is

@@ -36,7 +36,8 @@ func Matches(project, text string, known func() ([]Known, error)) ([]string, err
 	if slices.Contains(ids, text) {
 		return []string{text}, nil
 	}
-	if number, ok := strings.CutPrefix(text, "@"); ok && !isNumber(number) {
+	number, ok := strings.CutPrefix(text, "@")
+	if ok && !isNumber(number) {
 		id, err := relative(project, text, ids)
 		return []string{id}, err
 	}
@@ -160,7 +161,8 @@ func Newest(project string, fits func(*threads.Started) bool) (string, error) {
 	}
 	newestFirst(ids)
 	for _, id := range ids {
-		if s, err := threads.ReadStarted(project, id); err == nil && startedByPerson(s) && fits(s) {
+		s, err := threads.ReadStarted(project, id)
+		if err == nil && startedByPerson(s) && fits(s) {
 			return id, nil
 		}
 	}

@@ -41,4 +41,6 @@ func (b Block) canonical() Block {
 }
 
 // text returns a text in UTF-8.
-func text(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
+func text(s string) string {
+	return strings.ToValidUTF8(s, "\uFFFD")
+}

@@ -185,7 +185,8 @@ func (b *Block) readCall(data []byte) error {
 			b.InvalidInput = *v.InvalidInput
 		}
 		v.Wire.into(b)
-		if _, found := jsonx.ParseMessage(b.Input); b.Input != nil && len(found) > 0 {
+		_, found := jsonx.ParseMessage(b.Input)
+		if b.Input != nil && len(found) > 0 {
 			// an earlier version wrote arguments as they came
 			b.InvalidInput = string(b.Input)
 			b.Input = nil

@@ -82,7 +82,9 @@ type Block struct {
 }
 
 // TextBlock returns a block of text.
-func TextBlock(s string) Block { return Block{Type: Text, Text: s} }
+func TextBlock(s string) Block {
+	return Block{Type: Text, Text: s}
+}
 
 // ArtifactID returns the id of content in the artifacts of a thread.
 func ArtifactID(content []byte) string {
@@ -91,7 +93,9 @@ func ArtifactID(content []byte) string {
 }
 
 // IsMedia reports whether the block is an image or a file.
-func (b *Block) IsMedia() bool { return b.Type == Image || b.Type == File }
+func (b *Block) IsMedia() bool {
+	return b.Type == Image || b.Type == File
+}
 
 // Describe returns an image or a file in one line for people: its type, size and name.
 func (b *Block) Describe() string {
@@ -102,7 +106,8 @@ func (b *Block) Describe() string {
 	if b.Pages > 0 {
 		words = append(words, fmt.Sprintf("%d pages", b.Pages))
 	}
-	if size := max(b.Bytes, int64(len(b.Data))); size > 0 {
+	size := max(b.Bytes, int64(len(b.Data)))
+	if size > 0 {
 		words = append(words, fmt.Sprintf("%d kB", (size+999)/1000))
 	}
 	if b.Name != "" {
@@ -224,7 +229,9 @@ func (u Usage) InputTotal() int64 {
 }
 
 // Total returns all tokens.
-func (u Usage) Total() int64 { return u.InputTotal() + u.Output }
+func (u Usage) Total() int64 {
+	return u.InputTotal() + u.Output
+}
 
 // Add returns the sum of two usages. ByModel is concatenated.
 func (u Usage) Add(v Usage) Usage {
@@ -237,7 +244,10 @@ func (u Usage) Add(v Usage) Usage {
 	u.Raised += v.Raised
 	u.Assumed += v.Assumed
 	u.Doubtful += v.Doubtful
-	u.ByModel = append(u.ByModel[:len(u.ByModel):len(u.ByModel)], v.ByModel...)
+	u.ByModel = append(
+		u.ByModel[:len(u.ByModel):len(u.ByModel)],
+		v.ByModel...,
+	)
 	sum := make(map[string]int64, len(u.Requests)+len(v.Requests))
 	for name, n := range u.Requests {
 		sum[name] += n

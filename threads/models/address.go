@@ -47,17 +47,22 @@ func ParseAddress(text string) (*Address, error) {
 	full := text
 	if !strings.Contains(text, "://") {
 		full = "https://" + text
-		if u, err := url.Parse(full); err == nil && isLocal(u.Hostname()) {
+		u, err := url.Parse(full)
+		if err == nil && isLocal(u.Hostname()) {
 			full = "http://" + text
 		}
 	}
 	u, err := url.Parse(full)
-	if err != nil || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https" || u.User != nil {
+	if err != nil ||
+		u.Hostname() == "" ||
+		u.Scheme != "http" && u.Scheme != "https" ||
+		u.User != nil {
 		return nil, diag.New(diag.Usage, "adding a provider: %q is not the address of a service, with http or https and without a user", shownURL(text))
 	}
 	gemini, end, isGemini := strings.Cut(u.Path, "/models/")
 	isGemini = isGemini && strings.Contains(end, ":")
-	if u.RawQuery != "" && !(isGemini && u.RawQuery == "alt=sse") || strings.ContainsAny(u.Path, "{}$") {
+	if u.RawQuery != "" && !(isGemini && u.RawQuery == "alt=sse") ||
+		strings.ContainsAny(u.Path, "{}$") {
 		return nil, diag.New(diag.Usage, "adding a provider: the address %q has a query or a template; a provider item that is written by hand can have them", shownURL(text))
 	}
 	a := &Address{}
@@ -115,7 +120,11 @@ func isLocal(host string) bool {
 // /api/paas/v4; else "".
 func version(path string) string {
 	at := strings.LastIndexByte(path, '/')
-	if at < 0 || len(path) < at+3 || path[at+1] != 'v' || path[at+2] < '0' || path[at+2] > '9' {
+	if at < 0 ||
+		len(path) < at+3 ||
+		path[at+1] != 'v' ||
+		path[at+2] < '0' ||
+		path[at+2] > '9' {
 		return ""
 	}
 	return path[at:]

@@ -143,7 +143,8 @@ func (a *asker) common(ctx context.Context, dialect string) (done bool, err erro
 		}
 		refused := res.Status == http.StatusUnauthorized || res.Status == http.StatusForbidden
 		if refused && a.key != "" && dialect == "" {
-			if other, oerr := a.get(ctx, url, a.apiKey()); oerr == nil && other.Status == http.StatusOK {
+			other, oerr := a.get(ctx, url, a.apiKey())
+			if oerr == nil && other.Status == http.StatusOK {
 				res = other
 				refused = false
 				a.found.AsHeader = "x-api-key"
@@ -181,7 +182,8 @@ func (a *asker) recognise(ctx context.Context, l list) {
 	if len(l.models) > 0 && !slices.ContainsFunc(l.models, ownedByLibrary) {
 		return
 	}
-	if done, err := a.ollama(ctx); err == nil && !done && len(l.models) == 0 {
+	done, err := a.ollama(ctx)
+	if err == nil && !done && len(l.models) == 0 {
 		a.found.Certain = false // a list without models shows no form
 	}
 }
@@ -209,7 +211,8 @@ func (a *asker) lmStudio(ctx context.Context) {
 	if err != nil || res.Status != http.StatusOK {
 		return
 	}
-	if l, ok := readList(res.Body); ok && len(l.models) > 0 {
+	l, ok := readList(res.Body)
+	if ok && len(l.models) > 0 {
 		a.found.Models = l.models
 		a.found.Software = "LM Studio"
 	}
@@ -278,11 +281,13 @@ func (f *Found) Describe(ctx context.Context, m *Model, key string) {
 			Header: a.bearer(),
 			Body:   body,
 		}
-		if res, err := a.send(ctx, req); err == nil && res.Status == http.StatusOK {
+		res, err := a.send(ctx, req)
+		if err == nil && res.Status == http.StatusOK {
 			readShow(res.Body, m)
 		}
 	case "llama.cpp":
-		if res, err := a.get(ctx, f.Address.Host+"/props", a.bearer()); err == nil && res.Status == http.StatusOK {
+		res, err := a.get(ctx, f.Address.Host+"/props", a.bearer())
+		if err == nil && res.Status == http.StatusOK {
 			readProps(res.Body, m)
 		}
 	}
@@ -307,7 +312,11 @@ func (a *asker) apiKey() http.Header {
 
 // get sends one question. A host that is not public is permitted then, because the
 // person named it.
-func (a *asker) get(ctx context.Context, url string, header http.Header) (*httpx.Response, error) {
+func (a *asker) get(
+	ctx context.Context,
+	url string,
+	header http.Header,
+) (*httpx.Response, error) {
 	return a.send(ctx, httpx.Request{Method: http.MethodGet, URL: url, Header: header})
 }
 
@@ -319,7 +328,9 @@ func (a *asker) send(ctx context.Context, req httpx.Request) (*httpx.Response, e
 		req.Header.Set("Content-Type", "application/json")
 	}
 	// A key goes over an unencrypted connection to a host of this network only.
-	if a.key != "" && strings.HasPrefix(req.URL, "http://") && a.address.Private == "" {
+	if a.key != "" &&
+		strings.HasPrefix(req.URL, "http://") &&
+		a.address.Private == "" {
 		ask := req
 		ask.Header = http.Header{}
 		if _, err := a.once(ctx, ask); err != nil {
@@ -336,7 +347,9 @@ func (a *asker) once(ctx context.Context, req httpx.Request) (*httpx.Response, e
 	within, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
 	res, err := a.client.Do(within, req)
-	if diag.CodeOf(err) == diag.PolicyDenied && a.address.Private == "" && isPrivate(err) {
+	if diag.CodeOf(err) == diag.PolicyDenied &&
+		a.address.Private == "" &&
+		isPrivate(err) {
 		a.address.Private = a.address.hostname()
 		if cerr := a.connect(); cerr != nil {
 			return nil, cerr
@@ -361,13 +374,17 @@ func (a *asker) note(url string, res *httpx.Response) {
 			what = "a web page"
 		}
 	}
-	a.found.Asked = append(a.found.Asked, strings.TrimPrefix(url, a.address.Host)+" ("+what+")")
+	a.found.Asked = append(
+		a.found.Asked,
+		strings.TrimPrefix(url, a.address.Host)+" ("+what+")",
+	)
 }
 
 // isPage reports whether a body is HTML.
 func isPage(body []byte) bool {
 	head := bytes.ToLower(bytes.TrimSpace(body[:min(len(body), 512)]))
-	return bytes.HasPrefix(head, []byte("<!doctype html")) || bytes.HasPrefix(head, []byte("<html"))
+	return bytes.HasPrefix(head, []byte("<!doctype html")) ||
+		bytes.HasPrefix(head, []byte("<html"))
 }
 
 // Chat returns the models that answer to messages; all of them if none seems to.

@@ -50,7 +50,9 @@ func Unreachable(a *Address, err error) error {
 	var unknown x509.UnknownAuthorityError
 	var name x509.HostnameError
 	switch {
-	case errors.Is(err, syscall.ECONNREFUSED), strings.Contains(text, "actively refused"), strings.Contains(text, "Connection refused"): // Windows, Wine
+	case errors.Is(err, syscall.ECONNREFUSED),
+		strings.Contains(text, "actively refused"),
+		strings.Contains(text, "Connection refused"): // Windows, Wine
 		return fail(diag.Network, "service_refused", "no server accepts connections at this address: it is not running, or has a different port")
 	case errors.As(err, &dns) && dns.IsNotFound:
 		return fail(diag.Network, "service_host", "no host has the name %s", dns.Name)
@@ -81,9 +83,13 @@ func refusal(a *Address, key string, res *httpx.Response) error {
 		said = ": " + said
 	}
 	if key != "" {
-		return diag.New(diag.AuthFailed, "asking %s: it refuses the key (status %d)%s", a.Host, res.Status, said).WithReason("service_key_refused").WithDetail("host", a.Host)
+		return diag.New(diag.AuthFailed, "asking %s: it refuses the key (status %d)%s", a.Host, res.Status, said).
+			WithReason("service_key_refused").
+			WithDetail("host", a.Host)
 	}
-	return diag.New(diag.AuthRequired, "asking %s: it wants a key (status %d)%s", a.Host, res.Status, said).WithReason("service_key_missing").WithDetail("host", a.Host)
+	return diag.New(diag.AuthRequired, "asking %s: it wants a key (status %d)%s", a.Host, res.Status, said).
+		WithReason("service_key_missing").
+		WithDetail("host", a.Host)
 }
 
 // saidBy returns the text of an error of a service, "" if it has none.
@@ -101,15 +107,20 @@ func Explain(it *Item, found *Found, err error) error {
 	var f *provider.Failure
 	if !errors.As(err, &f) {
 		var typed *diag.Error
-		if errors.As(err, &typed) && typed.Code == diag.Network || errors.Is(err, syscall.ECONNREFUSED) {
+		if errors.As(err, &typed) && typed.Code == diag.Network ||
+			errors.Is(err, syscall.ECONNREFUSED) {
 			return Unreachable(addressOf(it), err)
 		}
 		return err
 	}
 	address := addressOf(it)
 	fail := func(code diag.Code, reason, format string, args ...any) error {
-		e := diag.New(code, "calling %s: "+format, append([]any{it.URL}, args...)...).WithReason(reason)
-		e.WithDetail("url", it.URL).WithDetail("dialect", it.Dialect).WithDetail("model", it.Model.ID)
+		e := diag.New(code, "calling %s: "+format, append([]any{it.URL}, args...)...).
+			WithReason(reason)
+		e.
+			WithDetail("url", it.URL).
+			WithDetail("dialect", it.Dialect).
+			WithDetail("model", it.Model.ID)
 		if f.StatusCode != 0 {
 			e.WithDetail("status_code", int64(f.StatusCode))
 		}
@@ -120,7 +131,14 @@ func Explain(it *Item, found *Found, err error) error {
 		return fail(diag.ProviderError, "service_failed", "%s (%s)", meaning, answer(f.StatusCode, said))
 	}
 	if it.Rules.noModel.MatchString(said) {
-		return fail(diag.ProviderError, "service_model", "it does not have the model %q%s (%s)", it.Model.ID, listNames(found), answer(f.StatusCode, said))
+		return fail(
+			diag.ProviderError,
+			"service_model",
+			"it does not have the model %q%s (%s)",
+			it.Model.ID,
+			listNames(found),
+			answer(f.StatusCode, said),
+		)
 	}
 	switch status := f.StatusCode; {
 	case status == 0 && (f.Err.Code == diag.Network || f.Err.Code == diag.Timeout):
@@ -150,7 +168,11 @@ func OtherDialect(ctx context.Context, rules *Rules, w Wish, key string) string 
 	named := w.Dialect
 	w.Dialect = ""
 	f, err := Ask(ctx, rules, w, key)
-	if err != nil || named == "" || !f.Certain || f.Dialect == named || f.Dialect == provider.Chat && named == provider.Responses {
+	if err != nil ||
+		named == "" ||
+		!f.Certain ||
+		f.Dialect == named ||
+		f.Dialect == provider.Chat && named == provider.Responses {
 		return ""
 	}
 	return f.Dialect

@@ -106,7 +106,10 @@ func (t *fit) note(text string) {
 // leads to the next dialect.
 func (t *fit) answer(ctx context.Context) error {
 	_, err := t.ask(ctx, ForAnswer, t.textRequest())
-	if err == nil || t.found == nil || t.found.Certain || !t.wrongPlace(err) {
+	if err == nil ||
+		t.found == nil ||
+		t.found.Certain ||
+		!t.wrongPlace(err) {
 		return t.explained(err)
 	}
 	first := *t.item
@@ -141,7 +144,8 @@ func (t *fit) wrongPlace(err error) bool {
 	if !errors.As(err, &f) {
 		return false
 	}
-	return missingPath(f.StatusCode) && !t.item.Rules.noModel.MatchString(f.Message) || isPage([]byte(f.Message))
+	return missingPath(f.StatusCode) && !t.item.Rules.noModel.MatchString(f.Message) ||
+		isPage([]byte(f.Message))
 }
 
 func (t *fit) explained(err error) error {
@@ -153,7 +157,11 @@ func (t *fit) explained(err error) error {
 
 // ask makes a call, and changes the item while the service refuses something that a
 // provider item can leave out or write otherwise.
-func (t *fit) ask(ctx context.Context, purpose string, req message.Request) (message.Response, error) {
+func (t *fit) ask(
+	ctx context.Context,
+	purpose string,
+	req message.Request,
+) (message.Response, error) {
 	for {
 		r, odd, err := t.call(ctx, t.item, purpose, req)
 		learned := false
@@ -187,12 +195,17 @@ func (t *fit) change(err error, purpose string) (note string, changed bool) {
 		return "", false
 	}
 	// 401, 402, 403, 404 and 429 are not about a part of the request.
-	refusal := f.StatusCode == http.StatusBadRequest || f.StatusCode == http.StatusUnprocessableEntity || f.StatusCode >= 500 || f.StatusCode == 0
+	refusal := f.StatusCode == http.StatusBadRequest ||
+		f.StatusCode == http.StatusUnprocessableEntity ||
+		f.StatusCode >= 500 ||
+		f.StatusCode == 0
 	if !refusal {
 		return "", false
 	}
 	for _, r := range t.item.Rules.remedies {
-		if r.dialect != "" && r.dialect != t.item.Dialect || r.purpose != "" && r.purpose != purpose || !r.text.MatchString(f.Message) {
+		if r.dialect != "" && r.dialect != t.item.Dialect ||
+			r.purpose != "" && r.purpose != purpose ||
+			!r.text.MatchString(f.Message) {
 			continue
 		}
 		if t.apply(r, f.Message) {
@@ -276,14 +289,17 @@ func (t *fit) tool(ctx context.Context) error {
 	if err != nil {
 		return t.explained(err)
 	}
-	t.report.Called = slices.ContainsFunc(r.Blocks, func(b message.Block) bool { return b.Type == message.ToolCall && b.Name == ToolName })
+	t.report.Called = slices.ContainsFunc(r.Blocks, func(b message.Block) bool {
+		return b.Type == message.ToolCall && b.Name == ToolName
+	})
 	return nil
 }
 
 // result sends the result of a tool, with an id as rye gives it to calls of another
 // service. A refusal that is not understood is a note: it may be the model's.
 func (t *fit) result(ctx context.Context) {
-	if _, err := t.ask(ctx, ForResult, t.resultRequest()); err != nil {
+	_, err := t.ask(ctx, ForResult, t.resultRequest())
+	if err != nil {
 		t.note("the result of a tool was refused: " + diagText(t.explained(err)))
 	}
 }
@@ -332,7 +348,12 @@ func Tool() message.ToolDef {
 func (t *fit) resultRequest() message.Request {
 	const id = "call_1_1"
 	asked := user(message.TextBlock(t.item.Rules.result))
-	called := message.Message{Role: message.Assistant, Blocks: []message.Block{{Type: message.ToolCall, ID: id, Name: ToolName, Input: json.RawMessage(`{"word":"ok"}`)}}}
+	called := message.Message{Role: message.Assistant, Blocks: []message.Block{{
+		Type:  message.ToolCall,
+		ID:    id,
+		Name:  ToolName,
+		Input: json.RawMessage(`{"word":"ok"}`),
+	}}}
 	result := user(message.Block{Type: message.ToolResult, CallID: id, Content: []message.Block{message.TextBlock("reported")}})
 	req := t.request(t.item.Rules.answerTokens, asked, called, result)
 	req.Tools = []message.ToolDef{Tool()}

@@ -42,7 +42,13 @@ func (w *Wish) Check() error {
 		return diag.New(diag.Usage, "adding the provider %s: an item with the dialect mapped describes the request and the stream of a service: it is written by hand, as docs/reference/format/provider.md describes, and signed with rye sign", ref.ID)
 	}
 	if w.Dialect != "" && !slices.Contains(Dialects(), w.Dialect) {
-		return diag.New(diag.Usage, "adding the provider %s: the dialect %q is not one of %s", ref.ID, w.Dialect, strings.Join(Dialects(), ", "))
+		return diag.New(
+			diag.Usage,
+			"adding the provider %s: the dialect %q is not one of %s",
+			ref.ID,
+			w.Dialect,
+			strings.Join(Dialects(), ", "),
+		)
 	}
 	if strings.ContainsFunc(w.Model, func(r rune) bool { return r < ' ' || r == 0x7f }) {
 		return diag.New(diag.Usage, "adding the provider %s: the name of the model %q has a control character", ref.ID, w.Model)
@@ -95,13 +101,18 @@ func quotedList(list []string) string {
 // Text renders the item.
 func (it *Item) Text() string {
 	var b strings.Builder
-	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
+	line := func(format string, args ...any) {
+		fmt.Fprintf(&b, format+"\n", args...)
+	}
 	ref := item.Ref{Kind: item.Tool, ID: it.ID}
 	line("version: \"1.0.0\"\ntool_type: provider\nexecutor_id: rye/core/primitives/http_client")
 	if c := ref.Category(); c != "" {
 		line("category: %s", quoted(c))
 	}
-	host, _, _ := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(it.URL, "https://"), "http://"), "/")
+	host, _, _ := strings.Cut(
+		strings.TrimPrefix(strings.TrimPrefix(it.URL, "https://"), "http://"),
+		"/",
+	)
 	by := ""
 	if it.Software != "" {
 		by = ", by " + it.Software

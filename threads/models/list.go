@@ -107,7 +107,9 @@ func readList(body []byte) (out list, ok bool) {
 			l = listed{ID: only.ID}
 		}
 		m := l.model()
-		if m.ID == "" || seen[m.ID] || strings.ContainsFunc(m.ID, func(r rune) bool { return r < ' ' }) {
+		if m.ID == "" ||
+			seen[m.ID] ||
+			strings.ContainsFunc(m.ID, func(r rune) bool { return r < ' ' }) {
 			continue
 		}
 		seen[m.ID] = true
@@ -129,8 +131,18 @@ func (l *listed) model() Model {
 		id = strings.TrimPrefix(l.Name, "models/")
 	}
 	m := Model{
-		ID:         id,
-		Window:     first(l.LoadedContext, l.MaxModelLen, l.Top.Context, l.ContextLength, l.ContextWindow, l.MaxContext, l.Meta.Context, l.MaxInput, l.InputLimit),
+		ID: id,
+		Window: first(
+			l.LoadedContext,
+			l.MaxModelLen,
+			l.Top.Context,
+			l.ContextLength,
+			l.ContextWindow,
+			l.MaxContext,
+			l.Meta.Context,
+			l.MaxInput,
+			l.InputLimit,
+		),
 		MaxOutput:  first(l.Top.MaxCompletion, l.MaxCompletion, l.MaxOutput, l.OutputLimit, l.MaxTokens),
 		Images:     slices.Contains(l.Architecture.Inputs, "image"),
 		Input:      perMillion(l.Pricing.Prompt),
@@ -154,10 +166,12 @@ func otherPurpose(l *listed) bool {
 	if l.Type == "embeddings" || l.Type == "embedding" || l.Type == "rerank" {
 		return true
 	}
-	if methods := string(l.MethodsRaw); methods != "" && !strings.Contains(methods, "generateContent") {
+	methods := string(l.MethodsRaw)
+	if methods != "" && !strings.Contains(methods, "generateContent") {
 		return true
 	}
-	if outputs := l.Architecture.Outputs; len(outputs) > 0 && !slices.Contains(outputs, "text") {
+	outputs := l.Architecture.Outputs
+	if len(outputs) > 0 && !slices.Contains(outputs, "text") {
 		return true
 	}
 	return false
@@ -185,7 +199,11 @@ func perMillion(raw json.RawMessage) string {
 	if new(big.Rat).SetInt(n).Cmp(millionths) < 0 {
 		n.Add(n, big.NewInt(1)) // never cheaper than stated
 	}
-	whole, rest := new(big.Int).QuoRem(n, big.NewInt(1_000_000), new(big.Int))
+	whole, rest := new(big.Int).QuoRem(
+		n,
+		big.NewInt(1_000_000),
+		new(big.Int),
+	)
 	if len(whole.String()) > 6 {
 		return ""
 	}
@@ -232,7 +250,9 @@ func readShow(body []byte, m *Model) {
 	}
 	for key, raw := range doc.Info {
 		var n number
-		if strings.HasSuffix(key, ".context_length") && json.Unmarshal(raw, &n) == nil && n > 0 {
+		if strings.HasSuffix(key, ".context_length") &&
+			json.Unmarshal(raw, &n) == nil &&
+			n > 0 {
 			m.Window = int64(n)
 		}
 	}
@@ -241,7 +261,8 @@ func readShow(body []byte, m *Model) {
 	fields := strings.Fields(doc.Parameters)
 	for i, word := range fields {
 		if word == "num_ctx" && i+1 < len(fields) {
-			if n, err := strconv.ParseInt(fields[i+1], 10, 32); err == nil && n > 0 {
+			n, err := strconv.ParseInt(fields[i+1], 10, 32)
+			if err == nil && n > 0 {
 				m.Window = n
 			}
 		}

@@ -22,7 +22,11 @@ type Params struct {
 
 // Plan asks the service and returns the item that describes it. found is nil if the
 // service was not asked. notes are what a person has to know.
-func Plan(ctx context.Context, w Wish, p Params) (it *Item, found *Found, notes []string, err error) {
+func Plan(
+	ctx context.Context,
+	w Wish,
+	p Params,
+) (it *Item, found *Found, notes []string, err error) {
 	if err := w.Check(); err != nil {
 		return nil, nil, nil, err
 	}
@@ -89,7 +93,11 @@ func unasked(rules *Rules, w Wish) (*Found, error) {
 }
 
 // choose returns the model that the person wants, or the only one of the service.
-func choose(w Wish, found *Found, ask func([]string) (string, error)) (Model, error) {
+func choose(
+	w Wish,
+	found *Found,
+	ask func([]string) (string, error),
+) (Model, error) {
 	if w.Model != "" {
 		m, _ := found.Named(w.Model)
 		return m, nil
@@ -100,7 +108,8 @@ func choose(w Wish, found *Found, ask func([]string) (string, error)) (Model, er
 		m, _ := found.Named(names[0])
 		return m, nil
 	case len(names) == 0:
-		return Model{}, diag.New(diag.Usage, "adding the provider %s: the service lists no models: name one with --model%s", w.ID, askedAt(found)).WithReason("service_no_list")
+		return Model{}, diag.New(diag.Usage, "adding the provider %s: the service lists no models: name one with --model%s", w.ID, askedAt(found)).
+			WithReason("service_no_list")
 	case ask == nil:
 		return Model{}, diag.New(diag.Usage, "adding the provider %s: choose a model with --model%s", w.ID, listNames(found)).
 			WithDetail("models", names)

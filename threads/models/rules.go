@@ -116,7 +116,8 @@ func pattern(r *tree.Reader, key string) *regexp.Regexp {
 // means returns what a failure means, "" if no row fits.
 func (r *Rules) means(status int, text string) string {
 	for _, f := range r.failures {
-		if len(f.statuses) > 0 && !slices.Contains(f.statuses, status) || f.text != nil && !f.text.MatchString(text) {
+		if len(f.statuses) > 0 && !slices.Contains(f.statuses, status) ||
+			f.text != nil && !f.text.MatchString(text) {
 			continue
 		}
 		return f.meaning
@@ -127,5 +128,7 @@ func (r *Rules) means(status int, text string) string {
 // answersMessages reports whether a model with a name answers to messages.
 func (r *Rules) answersMessages(id string) bool {
 	lower := strings.ToLower(id)
-	return !slices.ContainsFunc(r.otherModels, func(word string) bool { return strings.Contains(lower, word) })
+	return !slices.ContainsFunc(r.otherModels, func(word string) bool {
+		return strings.Contains(lower, word)
+	})
 }

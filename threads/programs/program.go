@@ -22,7 +22,11 @@ import (
 
 // ModelProgram is a provider item whose model is called by a program with the login of the
 // user. In a thread the program's tools are those of the thread.
-func ModelProgram(ctx context.Context, p *project.Project, in exec.NativeCall) (map[string]any, error) {
+func ModelProgram(
+	ctx context.Context,
+	p *project.Project,
+	in exec.NativeCall,
+) (map[string]any, error) {
 	if try := project.TryOf(p); try != nil {
 		return tryProgram(ctx, p, try, &in)
 	}
@@ -35,21 +39,33 @@ func ModelProgram(ctx context.Context, p *project.Project, in exec.NativeCall) (
 	}
 	used := t.Used()
 	c.Program.Tokens = max(t.Params().Limits.Tokens-used.NewTokens, 1)
-	tools := &threadTools{r: r, t: t, run: ctx, call: in.Call, by: in.Chain.Tool().Ref.String()}
+	tools := &threadTools{
+		r:    r,
+		t:    t,
+		run:  ctx,
+		call: in.Call,
+		by:   in.Chain.Tool().Ref.String(),
+	}
 	call := threadhost.CallerOf(c)
-	resp, err := t.Attempt(ctx, in.Node, s, func(ctx context.Context, req *message.Request, onDelta func(message.Delta)) (*message.Response, error) {
-		tools.defs = req.Tools
-		end, err := startable(ctx, p, c, &in, tools)
-		if err != nil {
-			return nil, err
-		}
-		defer end()
-		resp, err := call(ctx, req, onDelta)
-		if err == nil {
-			tools.finish(resp)
-		}
-		return resp, err
-	}, nil)
+	resp, err := t.Attempt(
+		ctx,
+		in.Node,
+		s,
+		func(ctx context.Context, req *message.Request, onDelta func(message.Delta)) (*message.Response, error) {
+			tools.defs = req.Tools
+			end, err := startable(ctx, p, c, &in, tools)
+			if err != nil {
+				return nil, err
+			}
+			defer end()
+			resp, err := call(ctx, req, onDelta)
+			if err == nil {
+				tools.finish(resp)
+			}
+			return resp, err
+		},
+		nil,
+	)
 	if err != nil {
 		return nil, err
 	}
@@ -72,7 +88,13 @@ func mayStart(p *project.Project, c *provider.Config, in *exec.NativeCall) error
 
 // startable gives a provider what its program needs: a server with the tools, and the
 // function that starts it in the sandbox of the item.
-func startable(ctx context.Context, p *project.Project, c *provider.Config, in *exec.NativeCall, tools project.ToolVerbs) (end func(), err error) {
+func startable(
+	ctx context.Context,
+	p *project.Project,
+	c *provider.Config,
+	in *exec.NativeCall,
+	tools project.ToolVerbs,
+) (end func(), err error) {
 	server, err := p.Env.ServeTools(ctx, tools)
 	if err != nil {
 		return nil, err
@@ -89,13 +111,22 @@ func startable(ctx context.Context, p *project.Project, c *provider.Config, in *
 }
 
 // startProgram starts the program of a provider in its sandbox.
-func startProgram(ctx context.Context, p *project.Project, in *exec.NativeCall, server *project.ToolServer, argv []string, stdin []byte) (io.ReadCloser, func() (provider.Exit, error), error) {
+func startProgram(
+	ctx context.Context,
+	p *project.Project,
+	in *exec.NativeCall,
+	server *project.ToolServer,
+	argv []string,
+	stdin []byte,
+) (io.ReadCloser, func() (provider.Exit, error), error) {
 	it := in.Chain.Tool()
 	doing := "starting the program of " + it.Ref.String()
 	env := p.Outside(proc.Base(p.Env.Environ()))
 	path, err := proc.LookPath(argv[0], env)
 	if err != nil {
-		return nil, nil, diag.New(diag.AuthRequired, "%s: %s is not installed, or not in the PATH", doing, argv[0]).WithReason("no_program").WithDetail("program", argv[0])
+		return nil, nil, diag.New(diag.AuthRequired, "%s: %s is not installed, or not in the PATH", doing, argv[0]).
+			WithReason("no_program").
+			WithDetail("program", argv[0])
 	}
 	stated, found := it.Confinement()
 	if err := diag.FromFindings(doing, found); err != nil {
@@ -115,10 +146,29 @@ func startProgram(ctx context.Context, p *project.Project, in *exec.NativeCall, 
 	out, pipe := io.Pipe()
 	dir := p.ToolDir()
 	cmd := proc.Cmd{
-		Path: path, Argv: argv, Dir: dir, Env: env, Stdin: bytes.NewReader(stdin), Timeout: in.Timeout, MaxStdout: -1, MaxStderr: 16 << 10,
-		OnStdout: func(b []byte) { _, _ = pipe.Write(b) }, // a reader that has left reads nothing more
+		Path:      path,
+		Argv:      argv,
+		Dir:       dir,
+		Env:       env,
+		Stdin:     bytes.NewReader(stdin),
+		Timeout:   in.Timeout,
+		MaxStdout: -1,
+		MaxStderr: 16 << 10,
+		OnStdout: func(b []byte) {
+			_, _ = pipe.Write(b)
+		}, // a reader that has left reads nothing more
 	}
-	applied, finish, err := p.Executor.Confine(ctx, exec.Program{Ref: it.Ref, Owner: it.Verdict.Signer.String(), Declared: it.Declared(), Profile: profile, Held: policy.Person()}, &cmd)
+	applied, finish, err := p.Executor.Confine(
+		ctx,
+		exec.Program{
+			Ref:      it.Ref,
+			Owner:    it.Verdict.Signer.String(),
+			Declared: it.Declared(),
+			Profile:  profile,
+			Held:     policy.Person(),
+		},
+		&cmd,
+	)
 	if err != nil {
 		return nil, nil, diag.Doing(doing, err)
 	}
@@ -155,7 +205,12 @@ type tryTools struct {
 }
 
 // tryProgram makes the calls of a try by a program.
-func tryProgram(ctx context.Context, p *project.Project, t *project.ProviderTry, in *exec.NativeCall) (map[string]any, error) {
+func tryProgram(
+	ctx context.Context,
+	p *project.Project,
+	t *project.ProviderTry,
+	in *exec.NativeCall,
+) (map[string]any, error) {
 	c := t.Settings()
 	if err := mayStart(p, c, in); err != nil {
 		return nil, err

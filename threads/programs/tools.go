@@ -19,11 +19,19 @@ import (
 // noPrompts is a server without prompts and resources.
 type noPrompts struct{}
 
-func (noPrompts) Prompts(context.Context) ([]agent.Prompt, error) { return []agent.Prompt{}, nil }
-func (noPrompts) Prompt(_ context.Context, name string, _ map[string]string) (*agent.PromptText, error) {
+func (noPrompts) Prompts(context.Context) ([]agent.Prompt, error) {
+	return []agent.Prompt{}, nil
+}
+func (noPrompts) Prompt(
+	_ context.Context,
+	name string,
+	_ map[string]string,
+) (*agent.PromptText, error) {
 	return nil, diag.New(diag.ItemNotFound, "reading prompt %q: a thread has no prompts", name)
 }
-func (noPrompts) Resources(context.Context) ([]agent.Resource, error) { return []agent.Resource{}, nil }
+func (noPrompts) Resources(context.Context) ([]agent.Resource, error) {
+	return []agent.Resource{}, nil
+}
 func (noPrompts) Resource(_ context.Context, uri string) (string, string, error) {
 	return "", "", diag.New(diag.ItemNotFound, "reading resource %q: a thread has no resources", uri)
 }
@@ -77,13 +85,26 @@ func (s *threadTools) Call(ctx context.Context, req agent.Request) *agent.Reply 
 	run, cancel := context.WithCancel(s.run)
 	defer cancel()
 	defer context.AfterFunc(ctx, cancel)()
-	if denied, err := s.hooked(run, tool, input); err != nil || denied != nil {
+	denied, err := s.hooked(run, tool, input)
+	if err != nil || denied != nil {
 		if err != nil {
 			return failedReply(diag.CodeOf(err), diag.Typed(err).Error())
 		}
 		return denied
 	}
-	res, err := s.t.Aside(run, threads.AsideCall{By: s.by, Of: s.call.Node, Node: s.call.Node, Tool: tool, Input: input, Held: s.t.Held(), ForModel: true}, s.r.CallWithin(s.call))
+	res, err := s.t.Aside(
+		run,
+		threads.AsideCall{
+			By:       s.by,
+			Of:       s.call.Node,
+			Node:     s.call.Node,
+			Tool:     tool,
+			Input:    input,
+			Held:     s.t.Held(),
+			ForModel: true,
+		},
+		s.r.CallWithin(s.call),
+	)
 	if err != nil {
 		return failedReply(diag.CodeOf(err), diag.Typed(err).Error())
 	}
@@ -99,8 +120,17 @@ func (s *threadTools) Call(ctx context.Context, req agent.Request) *agent.Reply 
 
 // hooked runs the hooks of the event before_tool, as the step dispatch does for the calls
 // of other models.
-func (s *threadTools) hooked(ctx context.Context, tool threads.Offered, input map[string]any) (*agent.Reply, error) {
-	call := map[string]any{"name": tool.Name, "ref": tool.Ref, "input": input, "tier": tool.Tier.String()}
+func (s *threadTools) hooked(
+	ctx context.Context,
+	tool threads.Offered,
+	input map[string]any,
+) (*agent.Reply, error) {
+	call := map[string]any{
+		"name":  tool.Name,
+		"ref":   tool.Ref,
+		"input": input,
+		"tier":  tool.Tier.String(),
+	}
 	out, err := s.r.Step(ctx, s.call, s.t, "run_hooks", map[string]any{"event": "before_tool", "context": map[string]any{"call": call}})
 	if err != nil {
 		return nil, err
@@ -127,7 +157,12 @@ func (s *threadTools) finish(r *message.Response) {
 	if s.returned == nil {
 		return
 	}
-	r.Blocks = append(r.Blocks, message.Block{Type: message.ToolCall, ID: "return", Name: threads.ReturnTool, Input: s.returned})
+	r.Blocks = append(r.Blocks, message.Block{
+		Type:  message.ToolCall,
+		ID:    "return",
+		Name:  threads.ReturnTool,
+		Input: s.returned,
+	})
 	r.Stop = message.StopToolCalls
 }
 
@@ -144,6 +179,11 @@ func (s *tryTools) Definitions(context.Context) (*agent.Definitions, error) {
 func (s *tryTools) Call(_ context.Context, req agent.Request) *agent.Reply {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.calls = append(s.calls, message.Block{Type: message.ToolCall, ID: "try", Name: req.Name, Input: bytes.Clone(req.Args)})
+	s.calls = append(s.calls, message.Block{
+		Type:  message.ToolCall,
+		ID:    "try",
+		Name:  req.Name,
+		Input: bytes.Clone(req.Args),
+	})
 	return &agent.Reply{Text: []byte("ok")}
 }

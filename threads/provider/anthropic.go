@@ -23,7 +23,10 @@ func (c *Config) encodeAnthropic(req shaped, m *Model) ([]byte, error) {
 	}
 	var turns [][]byte
 	for _, t := range e.messages {
-		turns = append(turns, object(field{"role", encoded(t.role)}, field{"content", objects(t.content)}))
+		turns = append(turns, object(
+			field{"role", encoded(t.role)},
+			field{"content", objects(t.content)},
+		))
 	}
 	fs = append(fs, field{"messages", list(turns)})
 	if len(e.tools) > 0 {
@@ -40,10 +43,17 @@ func (c *Config) encodeAnthropic(req shaped, m *Model) ([]byte, error) {
 			if budget < minBudget {
 				break
 			}
-			fs = append(fs, field{"thinking", object(field{"type", encoded("enabled")}, field{"budget_tokens", encoded(budget)})})
+			fs = append(fs, field{"thinking", object(
+				field{"type", encoded("enabled")},
+				field{"budget_tokens", encoded(budget)},
+			)})
 			thinks = true
 		case "adaptive":
-			fs = append(fs, field{"thinking", []byte(`{"type":"adaptive"}`)}, field{"output_config", object(field{"effort", encoded(level)})})
+			fs = append(
+				fs,
+				field{"thinking", []byte(`{"type":"adaptive"}`)},
+				field{"output_config", object(field{"effort", encoded(level)})},
+			)
 			thinks = true
 		case "effort":
 			fs = append(fs, field{"output_config", object(field{"effort", encoded(level)})})
@@ -110,7 +120,12 @@ func (e *anthropicEncoder) content(b message.Block) fields {
 		}
 		return fields{{"type", encoded("text")}, {"text", encoded(b.Text)}}
 	case message.ToolCall:
-		return fields{{"type", encoded("tool_use")}, {"id", encoded(b.ID)}, {"name", encoded(b.Name)}, {"input", input(b)}}
+		return fields{
+			{"type", encoded("tool_use")},
+			{"id", encoded(b.ID)},
+			{"name", encoded(b.Name)},
+			{"input", input(b)},
+		}
 	case message.ToolResult:
 		f := fields{{"type", encoded("tool_result")}, {"tool_use_id", encoded(b.CallID)}, {"content", objects(e.contents(b.Content))}}
 		if b.IsError {

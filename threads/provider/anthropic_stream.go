@@ -123,7 +123,10 @@ func (s *anthropicStream) messageDelta(ev fields) error {
 func (s *anthropicStream) at(ev fields) (*anthropicBlock, error) {
 	var index int64
 	if json.Unmarshal(ev.get("index"), &index) == nil {
-		if i := slices.IndexFunc(s.blocks, func(b *anthropicBlock) bool { return b.index == index && !b.closed }); i >= 0 {
+		i := slices.IndexFunc(s.blocks, func(b *anthropicBlock) bool {
+			return b.index == index && !b.closed
+		})
+		if i >= 0 {
 			return s.blocks[i], nil
 		}
 	}
@@ -140,7 +143,10 @@ func (s *anthropicStream) open(ev fields) ([]message.Delta, error) {
 	if json.Unmarshal(ev.get("index"), &b.index) != nil {
 		return nil, malformed("content_block_start without index")
 	}
-	if slices.ContainsFunc(s.blocks, func(o *anthropicBlock) bool { return o.index == b.index && !o.closed }) {
+	if slices.ContainsFunc(s.blocks, func(o *anthropicBlock) bool {
+		return o.index == b.index &&
+			!o.closed
+	}) {
 		return nil, malformed("a second block with the index %d", b.index)
 	}
 	s.blocks = append(s.blocks, b)
@@ -209,7 +215,10 @@ func (s *anthropicStream) delta(ev fields) ([]message.Delta, error) {
 		_, deltas, err := s.calls.add(piece{index: &b.position, args: d.get("partial_json")})
 		return deltas, err
 	case "citations_delta":
-		b.fields.set("citations", list(appendRaw(elements(b.fields.get("citations")), d.get("citation"))))
+		b.fields.set("citations", list(appendRaw(
+			elements(b.fields.get("citations")),
+			d.get("citation"),
+		)))
 		return nil, nil
 	}
 	for _, m := range d {
@@ -258,7 +267,8 @@ func (b *anthropicBlock) raw() []byte {
 	for _, key := range sortedKeys(b.texts) {
 		out.set(key, b.texts[key].raw())
 	}
-	if text := strings.TrimSpace(b.input.String()); text != "" && json.Valid([]byte(text)) {
+	text := strings.TrimSpace(b.input.String())
+	if text != "" && json.Valid([]byte(text)) {
 		out.set("input", []byte(text))
 	}
 	return object(out...)
@@ -281,8 +291,12 @@ func (b *anthropicBlock) block(origin wire) message.Block {
 
 // mark gives a call the members that rye does not know: they go back as they came.
 func (s *anthropicStream) mark(c *call, b message.Block) message.Block {
-	i := slices.IndexFunc(s.blocks, func(o *anthropicBlock) bool { return o.call == c })
-	if i < 0 || b.Input == nil || s.blocks[i].fields.only("type", "id", "name", "input") {
+	i := slices.IndexFunc(s.blocks, func(o *anthropicBlock) bool {
+		return o.call == c
+	})
+	if i < 0 ||
+		b.Input == nil ||
+		s.blocks[i].fields.only("type", "id", "name", "input") {
 		return b
 	}
 	return s.origin.mark(b, s.blocks[i].raw())
@@ -318,7 +332,9 @@ func (s *anthropicStream) end() (message.Response, error) {
 		Model:   s.model,
 		ID:      s.id,
 	}
-	slices.SortStableFunc(s.blocks, func(a, b *anthropicBlock) int { return cmp.Compare(a.index, b.index) })
+	slices.SortStableFunc(s.blocks, func(a, b *anthropicBlock) int {
+		return cmp.Compare(a.index, b.index)
+	})
 	for _, b := range s.blocks {
 		if b.call != nil {
 			r.Blocks = append(r.Blocks, calledIn[b.call])
@@ -333,7 +349,9 @@ func (s *anthropicStream) end() (message.Response, error) {
 	return r, nil
 }
 
-func (s *anthropicStream) seen() counts { return s.usage.counts() }
+func (s *anthropicStream) seen() counts {
+	return s.usage.counts()
+}
 
 // anthropicUsage is the usage of the service. A counter that is null or absent is not
 // stated; counts are totals, so the last one of each counter is true.

@@ -51,7 +51,8 @@ func readEvents(r io.Reader, want httpx.Framing, odd *oddities, yield func(httpx
 
 // firstByte returns the first byte that is not white space, without consuming it.
 func firstByte(in *bufio.Reader) (byte, error) {
-	if mark, err := in.Peek(3); err == nil && string(mark) == "\uFEFF" {
+	mark, err := in.Peek(3)
+	if err == nil && string(mark) == "\uFEFF" {
 		in.Discard(3)
 	}
 	for {
@@ -68,7 +69,8 @@ func firstByte(in *bufio.Reader) (byte, error) {
 // startsSSE reports whether a stream begins with a line of server-sent events.
 func startsSSE(in *bufio.Reader) bool {
 	for _, start := range []string{":", "id:", "data:", "event:", "retry:"} {
-		if b, err := in.Peek(len(start)); err == nil && string(b) == start {
+		b, err := in.Peek(len(start))
+		if err == nil && string(b) == start {
 			return true
 		}
 	}

@@ -26,7 +26,8 @@ func (c *Config) prepare(req message.Request) (*Model, shaped, []byte, error) {
 	if err != nil {
 		return nil, shaped{}, nil, err
 	}
-	if err := errors.Join(checkTemperature(req.Temperature), c.CheckInput(req)); err != nil {
+	err = errors.Join(checkTemperature(req.Temperature), c.CheckInput(req))
+	if err != nil {
 		return nil, shaped{}, nil, diag.New(diag.ValidationFailed, "calling %s: %w", c.ID, err)
 	}
 	s := c.shape(req, m)
@@ -38,11 +39,20 @@ func (c *Config) prepare(req message.Request) (*Model, shaped, []byte, error) {
 // parts as they arrive; nil ignores them. The error of an attempt that was made is a
 // *Failure, whose Usage is to be settled. A response is complete only if the dialect's
 // proof of the end arrived: otherwise nothing of it is returned.
-func (c *Config) Call(ctx context.Context, req message.Request, onDelta func(message.Delta)) (message.Response, error) {
+func (c *Config) Call(
+	ctx context.Context,
+	req message.Request,
+	onDelta func(message.Delta),
+) (message.Response, error) {
 	return c.call(ctx, req, onDelta, &oddities{})
 }
 
-func (c *Config) call(ctx context.Context, req message.Request, onDelta func(message.Delta), odd *oddities) (message.Response, error) {
+func (c *Config) call(
+	ctx context.Context,
+	req message.Request,
+	onDelta func(message.Delta),
+	odd *oddities,
+) (message.Response, error) {
 	m, s, body, err := c.prepare(req)
 	if err != nil {
 		return message.Response{}, err
@@ -64,7 +74,11 @@ func (c *Config) call(ctx context.Context, req message.Request, onDelta func(mes
 	if c.Program != nil {
 		return c.callProgram(ctx, a, body)
 	}
-	reply, err := c.Send(ctx, strings.ReplaceAll(c.URL, "{model}", url.PathEscape(m.ID)), body)
+	reply, err := c.Send(
+		ctx,
+		strings.ReplaceAll(c.URL, "{model}", url.PathEscape(m.ID)),
+		body,
+	)
 	if err != nil {
 		f := c.failure(err, func(s string) string { return s })
 		// The service may have read the request before the time or the user ended it.
@@ -163,7 +177,9 @@ func (a *attempt) watched(d message.Delta) {
 }
 
 func (a *attempt) show(d message.Delta) {
-	if a.onDelta == nil || a.quiet || d.Text == "" && d.Kind != message.DeltaCallStart {
+	if a.onDelta == nil ||
+		a.quiet ||
+		d.Text == "" && d.Kind != message.DeltaCallStart {
 		return
 	}
 	a.onDelta(d)
@@ -175,7 +191,8 @@ func (a *attempt) finish(r *message.Response) error {
 	if splitThinking(r) {
 		a.odd.add(ThinkingInText)
 	}
-	if err := a.c.unshape(a.req, a.req.offered, r); err != nil {
+	err := a.c.unshape(a.req, a.req.offered, r)
+	if err != nil {
 		return err
 	}
 	if a.c.Tools.Mode == "native" && a.req.readsTextCalls(r) {
@@ -185,7 +202,9 @@ func (a *attempt) finish(r *message.Response) error {
 		return unreadable("the answer ended with %s, and no call arrived", short(r.StopRaw))
 	}
 	if r.Stop == message.StopRefusal {
-		r.Blocks = slices.DeleteFunc(r.Blocks, func(b message.Block) bool { return b.Type == message.ToolCall })
+		r.Blocks = slices.DeleteFunc(r.Blocks, func(b message.Block) bool {
+			return b.Type == message.ToolCall
+		})
 	}
 	return nil
 }
@@ -244,7 +263,8 @@ func (c *Config) CountTokens(ctx context.Context, req message.Request) (int64, e
 	var out struct {
 		Input *int64 `json:"input_tokens"`
 	}
-	if err := json.NewDecoder(reply.Stream).Decode(&out); err != nil || out.Input == nil || *out.Input < 0 {
+	err = json.NewDecoder(reply.Stream).Decode(&out)
+	if err != nil || out.Input == nil || *out.Input < 0 {
 		return 0, c.failure(diag.New(diag.ParsingError, "counting tokens with %s: the response has no input_tokens", c.ID), reply.Redact)
 	}
 	return *out.Input, nil

@@ -57,7 +57,10 @@ func unreadable(format string, args ...any) error {
 // add reads a piece and returns its call with what people may watch. The call is nil if the
 // piece is empty.
 func (s *calls) add(p piece) (*call, []message.Delta, error) {
-	if p.index == nil && p.id == "" && p.name == "" && p.args == nil {
+	if p.index == nil &&
+		p.id == "" &&
+		p.name == "" &&
+		p.args == nil {
 		return nil, nil, nil
 	}
 	c, err := s.callOf(p)
@@ -101,7 +104,8 @@ func (s *calls) arguments(c *call, raw []byte) (string, error) {
 		c.text.WriteString(text)
 		return text, nil
 	case raw[0] == '{':
-		if c.text.Len() > 0 || c.object != nil && !emptyObject(c.object) && !bytes.Equal(c.object, raw) {
+		if c.text.Len() > 0 ||
+			c.object != nil && !emptyObject(c.object) && !bytes.Equal(c.object, raw) {
 			return "", unreadable("the arguments of %s arrived twice", c.name)
 		}
 		again := c.object != nil && bytes.Equal(c.object, raw)
@@ -124,7 +128,8 @@ func emptyObject(raw []byte) bool {
 
 // callOf returns the call that a piece belongs to. It opens a call if the piece begins one.
 func (s *calls) callOf(p piece) (*call, error) {
-	if c := s.withID(p.id); c != nil && !(p.fresh && p.name != "") {
+	c := s.withID(p.id)
+	if c != nil && !(p.fresh && p.name != "") {
 		return s.known(c, p)
 	}
 	at := s.at(p.index)
@@ -173,7 +178,10 @@ func sameArguments(c *call, raw []byte) bool {
 	if c.object != nil {
 		return bytes.Equal(c.object, raw)
 	}
-	return c.text.Len() > 0 && len(raw) > 0 && raw[0] == '"' && unquote(raw) == c.text.String()
+	return c.text.Len() > 0 &&
+		len(raw) > 0 &&
+		raw[0] == '"' &&
+		unquote(raw) == c.text.String()
 }
 
 // withID returns the call that a service named so, or nil.
@@ -200,7 +208,8 @@ func (s *calls) at(index *int64) *call {
 func (s *calls) open(p piece) *call {
 	c := &call{index: p.index, id: p.id, name: p.name}
 	s.list = append(s.list, c)
-	if c.id == "" || slices.ContainsFunc(s.list[:len(s.list)-1], func(o *call) bool { return o.id == p.id }) {
+	if c.id == "" ||
+		slices.ContainsFunc(s.list[:len(s.list)-1], func(o *call) bool { return o.id == p.id }) {
 		c.id = callID(s.turn, len(s.list))
 	}
 	return c
@@ -217,7 +226,10 @@ func (c *call) whole() bool {
 
 // allWhole reports whether there are calls and each of them has a name and whole arguments.
 func (s *calls) allWhole() bool {
-	return len(s.list) > 0 && !slices.ContainsFunc(s.list, func(c *call) bool { return c.name == "" || !c.whole() })
+	return len(s.list) > 0 &&
+		!slices.ContainsFunc(s.list, func(c *call) bool {
+			return c.name == "" || !c.whole()
+		})
 }
 
 // end returns the blocks of the calls. cut is whether the answer ended at its maximum: only
@@ -239,10 +251,17 @@ func (s *calls) end(cut bool, mark func(*call, message.Block) message.Block) ([]
 			text = "{}"
 		}
 		// Services write an empty object for arguments of which nothing arrived before the end.
-		if cut && i == len(s.list)-1 && emptyObject([]byte(text)) && !noParameters(s.tools, c.name) {
+		if cut &&
+			i == len(s.list)-1 &&
+			emptyObject([]byte(text)) &&
+			!noParameters(s.tools, c.name) {
 			text = ""
 		}
-		b, err := withArguments(message.Block{Type: message.ToolCall, ID: c.id, Name: c.name}, text, cut)
+		b, err := withArguments(
+			message.Block{Type: message.ToolCall, ID: c.id, Name: c.name},
+			text,
+			cut,
+		)
 		if err != nil {
 			return nil, err
 		}
@@ -258,7 +277,9 @@ func (s *calls) takesNothing(c *call) bool {
 }
 
 func noParameters(tools []message.ToolDef, name string) bool {
-	i := slices.IndexFunc(tools, func(t message.ToolDef) bool { return t.Name == name })
+	i := slices.IndexFunc(tools, func(t message.ToolDef) bool {
+		return t.Name == name
+	})
 	if i < 0 {
 		return true
 	}

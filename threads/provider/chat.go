@@ -46,7 +46,11 @@ func (c *Config) encodeChat(req shaped, m *Model) ([]byte, error) {
 	if req.Temperature != "" {
 		fs = append(fs, field{"temperature", []byte(req.Temperature)})
 	}
-	fs = append(fs, c.cacheKey(m, req), field{"stream", encoded(!m.Quirks[noStream])})
+	fs = append(
+		fs,
+		c.cacheKey(m, req),
+		field{"stream", encoded(!m.Quirks[noStream])},
+	)
 	return c.body(fs), nil
 }
 
@@ -57,7 +61,10 @@ type chatEncoder struct {
 }
 
 func (e *chatEncoder) add(role string, fs ...field) {
-	e.out = append(e.out, object(append(fields{{"role", encoded(role)}}, fs...)...))
+	e.out = append(e.out, object(append(
+		fields{{"role", encoded(role)}},
+		fs...,
+	)...))
 }
 
 func (e *chatEncoder) system(blocks []message.Block) {
@@ -93,7 +100,10 @@ func functions(defs []message.ToolDef, strict bool) []byte {
 		if strict {
 			f = append(f, field{"strict", []byte("true")})
 		}
-		out[i] = object(field{"type", encoded("function")}, field{"function", object(f...)})
+		out[i] = object(
+			field{"type", encoded("function")},
+			field{"function", object(f...)},
+		)
 	}
 	return list(out)
 }
@@ -108,7 +118,11 @@ func (e *chatEncoder) user(blocks []message.Block) {
 		}
 		// The role tool takes texts only.
 		text, others := apart(b)
-		e.add("tool", field{"tool_call_id", encoded(e.id(b.CallID))}, field{"content", encoded(text)})
+		e.add(
+			"tool",
+			field{"tool_call_id", encoded(e.id(b.CallID))},
+			field{"content", encoded(text)},
+		)
 		rest = append(rest, others...)
 	}
 	if parts := e.parts(rest); parts != nil {
@@ -126,21 +140,33 @@ func (e *chatEncoder) parts(blocks []message.Block) []byte {
 		case b.Type == message.Text && b.Text != "":
 			plain = b.Text
 			texts++
-			out = append(out, object(field{"type", encoded("text")}, field{"text", encoded(b.Text)}))
+			out = append(out, object(
+				field{"type", encoded("text")},
+				field{"text", encoded(b.Text)},
+			))
 		case b.Type == message.Image && len(b.Data) > 0:
 			out = append(out, object(field{"type", encoded("image_url")}, field{"image_url", object(field{"url", encoded(dataURL(b))})}))
 		case b.Type == message.File && b.MediaType == "application/pdf" && len(b.Data) > 0:
 			out = append(out, object(field{"type", encoded("file")},
-				field{"file", object(field{"filename", encoded(b.Name)}, field{"file_data", encoded(dataURL(b))})}))
+				field{"file", object(
+					field{"filename", encoded(b.Name)},
+					field{"file_data", encoded(dataURL(b))},
+				)}))
 		case kindOf(b) == audioInput && len(b.Data) > 0:
 			format := strings.TrimPrefix(b.MediaType, "audio/")
 			if format == "mpeg" {
 				format = "mp3"
 			}
 			out = append(out, object(field{"type", encoded("input_audio")},
-				field{"input_audio", object(field{"data", encoded(base64.StdEncoding.EncodeToString(b.Data))}, field{"format", encoded(format)})}))
+				field{"input_audio", object(
+					field{"data", encoded(base64.StdEncoding.EncodeToString(b.Data))},
+					field{"format", encoded(format)},
+				)}))
 		case b.Type == message.File && len(b.Data) > 0:
-			out = append(out, object(field{"type", encoded("text")}, field{"text", encoded(string(b.Data))}))
+			out = append(out, object(
+				field{"type", encoded("text")},
+				field{"text", encoded(string(b.Data))},
+			))
 		}
 	}
 	switch {
@@ -169,7 +195,9 @@ func (e *chatEncoder) assistant(blocks []message.Block) {
 	if len(calls) > 0 {
 		fs = append(fs, field{"tool_calls", list(calls)})
 	}
-	if len(calls) == 0 && len(fs) == 1 && string(fs[0].value) == "null" {
+	if len(calls) == 0 &&
+		len(fs) == 1 &&
+		string(fs[0].value) == "null" {
 		return
 	}
 	e.add("assistant", fs...)

@@ -43,7 +43,9 @@ func (s *chatStream) event(e httpx.Event) ([]message.Delta, error) {
 	if err != nil {
 		return nil, malformed("a chunk: %v", err)
 	}
-	if chunk.get("error") != nil || e.Name == "error" || chunk.get("choices") == nil && chunk.statesError() {
+	if chunk.get("error") != nil ||
+		e.Name == "error" ||
+		chunk.get("choices") == nil && chunk.statesError() {
 		return nil, errorIn(data)
 	}
 	s.started = true
@@ -53,7 +55,10 @@ func (s *chatStream) event(e httpx.Event) ([]message.Delta, error) {
 	if model := chunk.text("model"); model != "" {
 		s.model = model
 	}
-	if base := chunk.within("base_resp"); chunk.get("choices") == nil && base.text("status_msg") != "" && string(base.get("status_code")) != "0" {
+	base := chunk.within("base_resp")
+	if chunk.get("choices") == nil &&
+		base.text("status_msg") != "" &&
+		string(base.get("status_code")) != "0" {
 		return nil, &serviceError{Code: string(base.get("status_code")), Message: short(base.text("status_msg"))}
 	}
 	s.count(chunk)
@@ -87,7 +92,10 @@ func (s *chatStream) count(chunk fields) {
 
 // statesError reports whether a document that should be a part of an answer is an error.
 func (f fields) statesError() bool {
-	return f.text("object") == "error" || f.text("type") == "error" || f.text("message") != "" || f.text("detail") != ""
+	return f.text("object") == "error" ||
+		f.text("type") == "error" ||
+		f.text("message") != "" ||
+		f.text("detail") != ""
 }
 
 func (s *chatStream) choice(raw []byte) ([]message.Delta, error) {
@@ -161,7 +169,10 @@ func (s *chatStream) delta(delta fields, whole bool) ([]message.Delta, error) {
 			}
 			out = append(out, deltas...)
 		case "function_call": // the form before tool_calls: one call without an id
-			deltas, err := s.toolCalls(list([][]byte{object(field{"function", m.value})}), false)
+			deltas, err := s.toolCalls(
+				list([][]byte{object(field{"function", m.value})}),
+				false,
+			)
 			if err != nil {
 				return nil, err
 			}
@@ -253,7 +264,9 @@ func (s *chatStream) toolCalls(raw []byte, whole bool) ([]message.Delta, error) 
 		}
 		out = append(out, deltas...)
 		for _, m := range f {
-			if call != nil && !slices.Contains([]string{"index", "id", "type", "function"}, m.key) && string(m.value) != "null" {
+			if call != nil &&
+				!slices.Contains([]string{"index", "id", "type", "function"}, m.key) &&
+				string(m.value) != "null" {
 				call.more.set(m.key, slices.Clone(m.value))
 			}
 		}
@@ -274,12 +287,16 @@ func (s *chatStream) end() (message.Response, error) {
 	}
 	if s.reasoning.Len() > 0 {
 		raw := object(field{s.reasonKey, s.reasoning.raw()})
-		r.Blocks = append(r.Blocks, s.origin.mark(message.Block{Type: message.Reasoning}, raw))
+		r.Blocks = append(r.Blocks, s.origin.mark(
+			message.Block{Type: message.Reasoning},
+			raw,
+		))
 	}
 	if b, any := s.others.block(s.origin); any {
 		r.Blocks = append(r.Blocks, b)
 	}
-	if text := s.content.String() + s.refusal.String(); text != "" {
+	text := s.content.String() + s.refusal.String()
+	if text != "" {
 		r.Blocks = append(r.Blocks, message.TextBlock(text))
 	}
 	if s.refusal.Len() > 0 {
@@ -329,7 +346,10 @@ func (s *chatStream) mark(c *call, b message.Block) message.Block {
 		return b
 	}
 	fs := fields{{"id", encoded(c.id)}, {"type", encoded("function")},
-		{"function", object(field{"name", encoded(c.name)}, field{"arguments", encoded(written(b))})}}
+		{"function", object(
+			field{"name", encoded(c.name)},
+			field{"arguments", encoded(written(b))},
+		)}}
 	return s.origin.mark(b, object(append(fs, c.more...)...))
 }
 
@@ -345,7 +365,11 @@ func (s *chatStream) seen() counts {
 		output: c.read(s.usage, "completion_tokens"),
 		total:  c.read(s.usage, "total_tokens"),
 		// Some services have the cached tokens next to the sum.
-		cached:    cmp.Or(c.read(prompt, "cached_tokens"), c.read(s.usage, "cached_tokens"), c.read(s.usage, "prompt_cache_hit_tokens")),
+		cached: cmp.Or(
+			c.read(prompt, "cached_tokens"),
+			c.read(s.usage, "cached_tokens"),
+			c.read(s.usage, "prompt_cache_hit_tokens"),
+		),
 		reasoning: c.read(completion, "reasoning_tokens"),
 	}
 	t.doubtful = c.doubtful

@@ -115,7 +115,10 @@ func (w wire) mark(b message.Block, raw []byte) message.Block {
 // own returns the bytes of a block that this provider and model wrote, or nil: no
 // other service can read them.
 func (c *Config) own(b message.Block, m *Model) []byte {
-	if len(b.Raw) == 0 || b.Dialect != c.Dialect || b.Model != m.ID || b.Provider != "" && b.Provider != c.ID {
+	if len(b.Raw) == 0 ||
+		b.Dialect != c.Dialect ||
+		b.Model != m.ID ||
+		b.Provider != "" && b.Provider != c.ID {
 		return nil
 	}
 	return b.Raw
@@ -162,8 +165,12 @@ func (c *Config) cacheKey(m *Model, req shaped) field {
 func merged(in []message.Message) []message.Message {
 	var out []message.Message
 	for _, m := range in {
-		if n := len(out); n > 0 && out[n-1].Role == m.Role {
-			out[n-1].Blocks = append(out[n-1].Blocks[:len(out[n-1].Blocks):len(out[n-1].Blocks)], m.Blocks...)
+		n := len(out)
+		if n > 0 && out[n-1].Role == m.Role {
+			out[n-1].Blocks = append(
+				out[n-1].Blocks[:len(out[n-1].Blocks):len(out[n-1].Blocks)],
+				m.Blocks...,
+			)
 			continue
 		}
 		out = append(out, m)
@@ -212,7 +219,9 @@ func schemaOf(t message.ToolDef) []byte {
 }
 
 // callID returns an id for a call to which the service gave none.
-func callID(turn, n int) string { return "call_" + strconv.Itoa(turn) + "_" + strconv.Itoa(n) }
+func callID(turn, n int) string {
+	return "call_" + strconv.Itoa(turn) + "_" + strconv.Itoa(n)
+}
 
 func malformed(format string, args ...any) error {
 	return diag.New(diag.ParsingError, "reading the stream of the model: "+format, args...)

@@ -89,7 +89,13 @@ func (t totals) counts() counts {
 		out = max(out, value(t.total)-in)
 	}
 	out = max(out, value(t.reasoning))
-	u := tokens(in, value(t.cached), value(t.written), out, value(t.reasoning))
+	u := tokens(
+		in,
+		value(t.cached),
+		value(t.written),
+		out,
+		value(t.reasoning),
+	)
 	u.Doubtful = t.doubtful
 	return counts{Usage: u, input: t.input != nil, output: t.output != nil || t.input != nil && t.total != nil}
 }

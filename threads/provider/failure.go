@@ -35,10 +35,14 @@ type Failure struct {
 }
 
 // Error returns the message.
-func (f *Failure) Error() string { return f.Err.Error() }
+func (f *Failure) Error() string {
+	return f.Err.Error()
+}
 
 // Unwrap returns the typed error.
-func (f *Failure) Unwrap() error { return f.Err }
+func (f *Failure) Unwrap() error {
+	return f.Err
+}
 
 // serviceError is an error that a service stated in a body or in a stream.
 type serviceError struct {
@@ -49,10 +53,14 @@ type serviceError struct {
 	Reason  string
 }
 
-func (e *serviceError) Error() string { return e.Message }
+func (e *serviceError) Error() string {
+	return e.Message
+}
 
 // errorIn reads the error in an event of a stream.
-func errorIn(data []byte) error { return readError(data) }
+func errorIn(data []byte) error {
+	return readError(data)
+}
 
 // readError reads the error that a service wrote. The services agree on an object
 // error with message, type and code; some write the members at the top, some a text.
@@ -98,7 +106,9 @@ func readError(data []byte) *serviceError {
 }
 
 // ErrorText returns the text of an error that a service wrote as the body of a response.
-func ErrorText(body []byte) string { return readError(body).Message }
+func ErrorText(body []byte) string {
+	return readError(body).Message
+}
 
 // maxMessage is the length of the longest message of a service that errors repeat.
 const maxMessage = 2000
@@ -141,7 +151,9 @@ func (c *Config) statusFailure(r *httpstep.Reply) *Failure {
 	if f.Code == "" {
 		f.Code = string(code)
 	}
-	e.Retryable = r.Status == http.StatusTooManyRequests || r.Status == http.StatusRequestTimeout || r.Status >= 500
+	e.Retryable = r.Status == http.StatusTooManyRequests ||
+		r.Status == http.StatusRequestTimeout ||
+		r.Status >= 500
 	return f.detailed()
 }
 
@@ -168,7 +180,9 @@ func retryHeaders(h http.Header) map[string]string {
 	for name := range h {
 		key := strings.ToLower(name)
 		v := h.Get(name)
-		if v != "" && len(v) <= maxHeader && (key == "request-id" || key == "x-request-id" || limitHeader(key)) {
+		if v != "" &&
+			len(v) <= maxHeader &&
+			(key == "request-id" || key == "x-request-id" || limitHeader(key)) {
 			out[key] = v
 		}
 	}
@@ -196,7 +210,8 @@ var tryAgain = sync.OnceValue(func() *regexp.Regexp {
 
 // retryAfter returns the wait that the service asks for in milliseconds, or 0.
 func retryAfter(r *httpstep.Reply, text string) int64 {
-	if n, err := strconv.ParseFloat(r.Header.Get("Retry-After-Ms"), 64); err == nil && n > 0 && n < 1e9 {
+	n, err := strconv.ParseFloat(r.Header.Get("Retry-After-Ms"), 64)
+	if err == nil && n > 0 && n < 1e9 {
 		return int64(n)
 	}
 	if r.RetryAfter > 0 {
@@ -231,7 +246,8 @@ func (c *Config) failure(err error, redact func(string) string) *Failure {
 			Err:          diag.New(diag.ProviderError, "calling %s: the service stopped: %s", c.ID, text),
 		}
 		// Gateways pass the status of the service behind them on in an answer with the status 200.
-		if n, err := strconv.Atoi(said.Code); err == nil && n >= http.StatusBadRequest && n < 600 {
+		n, err := strconv.Atoi(said.Code)
+		if err == nil && n >= http.StatusBadRequest && n < 600 {
 			f.StatusCode = n
 		}
 		if f.Code == "" {
@@ -246,7 +262,10 @@ func (c *Config) failure(err error, redact func(string) string) *Failure {
 	out := *typed
 	out.Message = redact(out.Message)
 	if address := refusedHere(err); address != "" {
-		out.WithReason("local_server").WithDetail("address", address).WithDetail("provider", c.ID)
+		out.
+			WithReason("local_server").
+			WithDetail("address", address).
+			WithDetail("provider", c.ID)
 		out.Retryable = false
 	}
 	return &Failure{
@@ -260,7 +279,9 @@ func (c *Config) failure(err error, redact func(string) string) *Failure {
 // refusedHere returns the address of this machine that refused a connection, or "".
 func refusedHere(err error) string {
 	var op *net.OpError
-	if !errors.Is(err, syscall.ECONNREFUSED) || !errors.As(err, &op) || op.Addr == nil {
+	if !errors.Is(err, syscall.ECONNREFUSED) ||
+		!errors.As(err, &op) ||
+		op.Addr == nil {
 		return ""
 	}
 	at, perr := netip.ParseAddrPort(op.Addr.String())

@@ -43,7 +43,9 @@ func (c *characters) add(text string) {
 }
 
 // tokens returns the fewest tokens that the text can have.
-func (c *characters) tokens() int64 { return c.n / charactersPerToken }
+func (c *characters) tokens() int64 {
+	return c.n / charactersPerToken
+}
 
 // leastInput returns the fewest tokens that a request can have: those of the texts that a
 // model reads. Schemas of tools, images and the blocks that only the service reads are left
@@ -113,7 +115,10 @@ func (a *attempt) whole(u message.Usage) message.Usage {
 	rest.Input = max(0, rest.Input)
 	rest.Output = max(0, rest.Output)
 	if rest.Total() > 0 {
-		u.ByModel = append(u.ByModel[:len(u.ByModel):len(u.ByModel)], message.ModelUsage{Model: a.m.ID, Usage: rest})
+		u.ByModel = append(
+			u.ByModel[:len(u.ByModel):len(u.ByModel)],
+			message.ModelUsage{Model: a.m.ID, Usage: rest},
+		)
 	}
 	return u
 }
@@ -150,5 +155,7 @@ func (a *attempt) within(e httpx.Event) error {
 		return nil
 	}
 	return diag.New(diag.ProviderError, "reading the stream of the model: it has not ended after %d bytes; the request permits %d tokens", a.wire, a.most).
-		WithReason(endless).WithDetail("bytes", a.wire).WithDetail("max_output", a.most)
+		WithReason(endless).
+		WithDetail("bytes", a.wire).
+		WithDetail("max_output", a.most)
 }

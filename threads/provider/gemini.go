@@ -20,13 +20,19 @@ func (c *Config) encodeGemini(req shaped, m *Model) ([]byte, error) {
 			parts = e.model
 		}
 		if all := parts(msg.Blocks); len(all) > 0 {
-			contents = append(contents, object(field{"role", encoded(role)}, field{"parts", list(all)}))
+			contents = append(contents, object(
+				field{"role", encoded(role)},
+				field{"parts", list(all)},
+			))
 		}
 	}
 	fs := fields{{"contents", list(contents)}}
 	if text := joined(req.System, "\n\n"); text != "" {
 		part := object(field{"text", encoded(text)})
-		fs = append(fs, field{"systemInstruction", object(field{"role", encoded("user")}, field{"parts", list([][]byte{part})})})
+		fs = append(fs, field{"systemInstruction", object(
+			field{"role", encoded("user")},
+			field{"parts", list([][]byte{part})},
+		)})
 	}
 	if len(req.Tools) > 0 {
 		var tools [][]byte
@@ -111,7 +117,10 @@ func (e *geminiEncoder) user(blocks []message.Block) [][]byte {
 		}
 		fs := e.calls[b.CallID]
 		text, others := apart(b) // a response has texts only
-		fs = append(fs[:len(fs):len(fs)], field{"response", object(field{key, encoded(text)})})
+		fs = append(
+			fs[:len(fs):len(fs)],
+			field{"response", object(field{key, encoded(text)})},
+		)
 		out = append(out, object(field{"functionResponse", object(fs...)}))
 		for _, other := range others {
 			rest = append(rest, geminiPart(other)...)
@@ -131,7 +140,10 @@ func geminiPart(b message.Block) [][]byte {
 		return [][]byte{object(field{"text", encoded(string(b.Data))})}
 	}
 	data := base64.StdEncoding.EncodeToString(b.Data)
-	return [][]byte{object(field{"inlineData", object(field{"mimeType", encoded(b.MediaType)}, field{"data", encoded(data)})})}
+	return [][]byte{object(field{"inlineData", object(
+		field{"mimeType", encoded(b.MediaType)},
+		field{"data", encoded(data)},
+	)})}
 }
 
 // geminiSchema returns a schema with the keywords that the service accepts. rye checks

@@ -76,7 +76,10 @@ func (s *geminiStream) callPiece(part, call fields) ([]byte, error) {
 		return nil, unreadable("the arguments of %s are not complete", short(p.call.text("name")))
 	}
 	p.call.set("args", args)
-	return object(append(fields{{"functionCall", object(p.call...)}}, p.part...)...), nil
+	return object(append(
+		fields{{"functionCall", object(p.call...)}},
+		p.part...,
+	)...), nil
 }
 
 func (p *geminiPieces) interrupted() error {

@@ -65,7 +65,8 @@ func (s *geminiStream) candidate(raw []byte) ([]message.Delta, error) {
 	if err != nil {
 		return nil, malformed("a candidate: %v", err)
 	}
-	if index := candidate.get("index"); index != nil && string(index) != "0" {
+	index := candidate.get("index")
+	if index != nil && string(index) != "0" {
 		return nil, nil
 	}
 	content, err := readFields(candidate.get("content"))
@@ -147,8 +148,14 @@ func (s *geminiStream) flush() {
 	switch {
 	case s.text == nil:
 	case s.text.thought:
-		raw := object(field{"text", s.text.raw()}, field{"thought", []byte("true")})
-		s.blocks = append(s.blocks, s.origin.mark(message.Block{Type: message.Reasoning}, raw))
+		raw := object(
+			field{"text", s.text.raw()},
+			field{"thought", []byte("true")},
+		)
+		s.blocks = append(s.blocks, s.origin.mark(
+			message.Block{Type: message.Reasoning},
+			raw,
+		))
 	default:
 		s.blocks = append(s.blocks, message.TextBlock(s.text.String()))
 	}
@@ -162,7 +169,9 @@ func (s *geminiStream) call(part fields, raw []byte) ([]message.Delta, error) {
 		return nil, malformed("a functionCall: %v", err)
 	}
 	at := len(s.blocks)
-	if s.pieces != nil || f.get("partialArgs") != nil || string(f.get("willContinue")) == "true" {
+	if s.pieces != nil ||
+		f.get("partialArgs") != nil ||
+		string(f.get("willContinue")) == "true" {
 		whole, err := s.callPiece(part, f)
 		if whole == nil {
 			return nil, err
@@ -200,7 +209,10 @@ func (s *geminiStream) setBlock(c *call, at int, raw []byte) {
 		s.blockOf = map[*call]int{}
 	}
 	s.blockOf[c] = at
-	s.blocks[at] = s.origin.mark(message.Block{Type: message.Opaque}, slices.Clone(raw))
+	s.blocks[at] = s.origin.mark(
+		message.Block{Type: message.Opaque},
+		slices.Clone(raw),
+	)
 }
 
 func (s *geminiStream) end() (message.Response, error) {
@@ -231,7 +243,9 @@ func (s *geminiStream) end() (message.Response, error) {
 		}
 		s.setBlock(c, p.block, object(field{"functionCall", object(p.call...)}))
 	}
-	called, err := s.calls.end(stop == message.StopMaxOutput, func(_ *call, b message.Block) message.Block { return b })
+	called, err := s.calls.end(stop == message.StopMaxOutput, func(_ *call, b message.Block) message.Block {
+		return b
+	})
 	if err != nil {
 		return message.Response{}, err
 	}

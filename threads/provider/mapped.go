@@ -45,10 +45,16 @@ type callPaths struct{ list, id, name, arguments dotpath.Path }
 func requestWords() []string {
 	return []string{"model", "system", "messages", "transcript_text", "tools", "max_output", "temperature", "effort"}
 }
-func messageWords() []string { return []string{"role", "text"} }
-func toolWords() []string    { return []string{"name", "description", "schema"} }
+func messageWords() []string {
+	return []string{"role", "text"}
+}
+func toolWords() []string {
+	return []string{"name", "description", "schema"}
+}
 
-var placeholder = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\{[a-z_]+\}`) })
+var placeholder = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\{[a-z_]+\}`)
+})
 
 // readMapping reads request and stream. Other dialects have neither.
 func readMapping(r, config *tree.Reader, c *Config) *mapping {
@@ -61,7 +67,12 @@ func readMapping(r, config *tree.Reader, c *Config) *mapping {
 		return nil
 	}
 	r.Require("request", "stream")
-	m := &mapping{framing: httpx.Framing(config.Enum("framing", string(httpx.SSE), string(httpx.SSE), string(httpx.JSONLines)))}
+	m := &mapping{framing: httpx.Framing(config.Enum(
+		"framing",
+		string(httpx.SSE),
+		string(httpx.SSE),
+		string(httpx.JSONLines),
+	))}
 	m.readRequest(r, c)
 	m.readStream(r.Map("stream"))
 	for _, key := range []string{"cache", "body", "quirks"} {
@@ -92,7 +103,12 @@ func (m *mapping) readRequest(r *tree.Reader, c *Config) {
 	m.checkTools(r, c, used["tools"])
 	tmpl := r.Map("templates")
 	tmpl.Only("message", "tool", "roles")
-	m.message = readTemplate(tmpl, "message", messageWords(), map[string]any{"role": "{role}", "content": "{text}"})
+	m.message = readTemplate(
+		tmpl,
+		"message",
+		messageWords(),
+		map[string]any{"role": "{role}", "content": "{text}"},
+	)
 	m.tool = readTemplate(tmpl, "tool", toolWords(), map[string]any{"name": "{name}", "description": "{description}", "parameters": "{schema}"})
 	m.roles = map[string]string{"system": "system", "user": "user", "assistant": "assistant"}
 	roles := tmpl.Map("roles")
@@ -120,7 +136,12 @@ func (m *mapping) checkTools(r *tree.Reader, c *Config, listed bool) {
 }
 
 // readTemplate reads the form of one message or tool.
-func readTemplate(r *tree.Reader, key string, words []string, def map[string]any) map[string]any {
+func readTemplate(
+	r *tree.Reader,
+	key string,
+	words []string,
+	def map[string]any,
+) map[string]any {
 	if !r.Has(key) {
 		return def
 	}
@@ -177,7 +198,13 @@ func (m *mapping) readStream(r *tree.Reader) {
 		m.failed = readPath(failed, "path")
 	}
 	if end := r.Value("end"); end != nil {
-		compiled, findings := cond.Compile(r.Doc(), r.Path("end"), r.Name("end"), end, diag.ConfigError)
+		compiled, findings := cond.Compile(
+			r.Doc(),
+			r.Path("end"),
+			r.Name("end"),
+			end,
+			diag.ConfigError,
+		)
 		for _, f := range findings {
 			r.Add(f)
 		}

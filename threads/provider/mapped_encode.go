@@ -47,9 +47,12 @@ func filled(v any, vals map[string][]byte) []byte {
 		return list(out)
 	case string:
 		if at := placeholder().FindString(v); at != v || v == "" {
-			return encoded(placeholder().ReplaceAllStringFunc(v, func(word string) string { return plain(vals[strings.Trim(word, "{}")]) }))
+			return encoded(placeholder().ReplaceAllStringFunc(v, func(word string) string {
+				return plain(vals[strings.Trim(word, "{}")])
+			}))
 		}
-		if value := vals[strings.Trim(v, "{}")]; len(value) > 0 {
+		value := vals[strings.Trim(v, "{}")]
+		if len(value) > 0 {
 			return value
 		}
 		return nil
@@ -68,8 +71,12 @@ func plain(raw []byte) string {
 // conversation returns the messages with the system text, unless the request has a place
 // of its own for that.
 func (c *Config) conversation(req shaped) []message.Message {
-	if text := joined(req.System, "\n\n"); text != "" && !names(c.mapping.request, "system") {
-		return append([]message.Message{{Role: "system", Blocks: []message.Block{message.TextBlock(text)}}}, merged(req.Messages)...)
+	text := joined(req.System, "\n\n")
+	if text != "" && !names(c.mapping.request, "system") {
+		return append(
+			[]message.Message{{Role: "system", Blocks: []message.Block{message.TextBlock(text)}}},
+			merged(req.Messages)...,
+		)
 	}
 	return merged(req.Messages)
 }
@@ -106,7 +113,8 @@ func (c *Config) mappedMessages(req shaped, m *Model) [][]byte {
 			continue // the template is an object
 		}
 		for _, b := range msg.Blocks {
-			if raw := c.own(b, m); raw != nil && b.Type == message.Opaque {
+			raw := c.own(b, m)
+			if raw != nil && b.Type == message.Opaque {
 				written.merge(raw)
 			}
 		}
@@ -119,7 +127,9 @@ func (c *Config) mappedMessages(req shaped, m *Model) [][]byte {
 func (c *Config) transcriptText(req shaped) string {
 	var b strings.Builder
 	for _, msg := range c.conversation(req) {
-		b.WriteString(c.mapping.roles[string(msg.Role)] + ": " + joined(msg.Blocks, "\n\n") + "\n\n")
+		b.WriteString(
+			c.mapping.roles[string(msg.Role)] + ": " + joined(msg.Blocks, "\n\n") + "\n\n",
+		)
 	}
 	return b.String() + c.mapping.roles["assistant"] + ":"
 }

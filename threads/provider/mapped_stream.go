@@ -31,7 +31,8 @@ type mappedStream struct {
 func (s *mappedStream) event(e httpx.Event) ([]message.Delta, error) {
 	data := bytes.TrimSpace(e.Data)
 	doc, bad := jsonx.ParseMessage(data)
-	if _, isObject := doc.(map[string]any); len(bad) > 0 || !isObject {
+	_, isObject := doc.(map[string]any)
+	if len(bad) > 0 || !isObject {
 		if s.done { // such as [DONE]
 			return nil, nil
 		}
@@ -105,8 +106,11 @@ func (s *mappedStream) callsIn(data []byte) ([]message.Delta, error) {
 		if p.name == "" && p.args == nil {
 			continue
 		}
-		p.fresh = p.name != "" && (len(s.call.list) > 0 || p.id == "") // a name begins a call; elements of a list are calls
-		if p.fresh && s.calls.withID(p.id) != nil && !s.calls.withID(p.id).whole() {
+		p.fresh = p.name != "" &&
+			(len(s.call.list) > 0 || p.id == "") // a name begins a call; elements of a list are calls
+		if p.fresh &&
+			s.calls.withID(p.id) != nil &&
+			!s.calls.withID(p.id).whole() {
 			p.fresh = false
 		}
 		_, deltas, err := s.calls.add(p)
@@ -144,7 +148,10 @@ func (s *mappedStream) end() (message.Response, error) {
 	}
 	r := message.Response{Stop: message.StopEnd, StopRaw: s.why, Model: s.answered}
 	if s.reasoning.Len() > 0 {
-		r.Blocks = append(r.Blocks, s.origin.mark(message.Block{Type: message.Reasoning}, object(field{"text", s.reasoning.raw()})))
+		r.Blocks = append(r.Blocks, s.origin.mark(
+			message.Block{Type: message.Reasoning},
+			object(field{"text", s.reasoning.raw()}),
+		))
 	}
 	if b, any := s.kept.block(s.origin); any {
 		r.Blocks = append(r.Blocks, b)
@@ -156,7 +163,9 @@ func (s *mappedStream) end() (message.Response, error) {
 	if err != nil {
 		return message.Response{}, err
 	}
-	called, err := s.calls.end(stop == message.StopMaxOutput, func(_ *call, b message.Block) message.Block { return b })
+	called, err := s.calls.end(stop == message.StopMaxOutput, func(_ *call, b message.Block) message.Block {
+		return b
+	})
 	if err != nil {
 		return message.Response{}, err
 	}

@@ -54,7 +54,10 @@ func apart(b message.Block) (text string, rest []message.Block) {
 	if text == "" {
 		text = "[the result is in the next message]" // services refuse an empty text
 	}
-	return text, append([]message.Block{message.TextBlock("[of the result of " + b.CallID + "]")}, rest...)
+	return text, append(
+		[]message.Block{message.TextBlock("[of the result of " + b.CallID + "]")},
+		rest...,
+	)
 }
 
 // Inputs returns the kinds of input that a model takes and that the dialect can write.
@@ -89,7 +92,14 @@ func (c *Config) CheckMedia(m *Model, b *message.Block) error {
 	case kind == "":
 		return nil
 	case !m.Accepts(kind):
-		return diag.New(diag.ValidationFailed, "calling %s: the model %s takes %s, not %s", c.ID, m.ID, strings.Join(m.Input, ", "), kind)
+		return diag.New(
+			diag.ValidationFailed,
+			"calling %s: the model %s takes %s, not %s",
+			c.ID,
+			m.ID,
+			strings.Join(m.Input, ", "),
+			kind,
+		)
 	case !c.writes(kind):
 		return diag.New(diag.ValidationFailed, "calling %s: requests in the dialect %s cannot have %s", c.ID, c.Dialect, kind)
 	case kind == imageInput && size > m.Images.MaxBytes:

@@ -68,12 +68,21 @@ func (c *Config) asText(b message.Block) []message.Block {
 		if b.Dialect == textDialect {
 			return []message.Block{message.TextBlock(string(b.Raw))}
 		}
-		call := object(field{"call", object(field{"name", encoded(b.Name)}, field{"arguments", input(b)})})
+		call := object(field{"call", object(
+			field{"name", encoded(b.Name)},
+			field{"arguments", input(b)},
+		)})
 		return []message.Block{message.TextBlock(string(call))}
 	case message.ToolResult:
-		result := object(field{"call_id", encoded(b.CallID)}, field{"result", encoded(joined(b.Content, "\n"))})
+		result := object(
+			field{"call_id", encoded(b.CallID)},
+			field{"result", encoded(joined(b.Content, "\n"))},
+		)
 		if b.IsError {
-			result = object(field{"call_id", encoded(b.CallID)}, field{"error", encoded(joined(b.Content, "\n"))})
+			result = object(
+				field{"call_id", encoded(b.CallID)},
+				field{"error", encoded(joined(b.Content, "\n"))},
+			)
 		}
 		out := []message.Block{message.TextBlock(string(result))}
 		for _, inner := range b.Content {
@@ -134,7 +143,11 @@ func (c *Config) unshape(req shaped, offered []message.ToolDef, r *message.Respo
 	return nil
 }
 
-func (c *Config) callsIn(text string, offered []message.ToolDef, id func() string) ([]message.Block, error) {
+func (c *Config) callsIn(
+	text string,
+	offered []message.ToolDef,
+	id func() string,
+) ([]message.Block, error) {
 	if c.Tools.Mode == "schema" {
 		return schemaBlocks(text, offered, id), nil
 	}
@@ -145,7 +158,8 @@ func (c *Config) callsIn(text string, offered []message.ToolDef, id func() strin
 	var out []message.Block
 	at := 0
 	for _, m := range re.FindAllStringSubmatchIndex(text, -1) {
-		if before := text[at:m[0]]; strings.TrimSpace(before) != "" {
+		before := text[at:m[0]]
+		if strings.TrimSpace(before) != "" {
 			out = append(out, message.TextBlock(before))
 		}
 		name := group(text, m, re.SubexpIndex("name"))
@@ -154,14 +168,19 @@ func (c *Config) callsIn(text string, offered []message.ToolDef, id func() strin
 		if args = strings.TrimSpace(args); args == "" {
 			args = "{}"
 		}
-		b, err := withArguments(message.Block{Type: message.ToolCall, ID: id(), Name: strings.TrimSpace(name)}, args, true)
+		b, err := withArguments(
+			message.Block{Type: message.ToolCall, ID: id(), Name: strings.TrimSpace(name)},
+			args,
+			true,
+		)
 		if err != nil {
 			b.InvalidInput = args
 		}
 		out = append(out, wire{dialect: textDialect}.mark(b, []byte(text[m[0]:m[1]])))
 		at = m[1]
 	}
-	if rest := text[at:]; strings.TrimSpace(rest) != "" || len(out) == 0 {
+	rest := text[at:]
+	if strings.TrimSpace(rest) != "" || len(out) == 0 {
 		out = append(out, message.TextBlock(rest))
 	}
 	return out, nil
@@ -199,14 +218,19 @@ func schemaBlocks(text string, offered []message.ToolDef, id func() string) []me
 	return []message.Block{message.TextBlock(text)}
 }
 
-func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+func sortedKeys[V any](m map[string]V) []string {
+	return slices.Sorted(maps.Keys(m))
+}
 
 // checkTemperature returns an error for a temperature that is not a number from 0 to 2.
 func checkTemperature(n json.Number) error {
 	if n == "" {
 		return nil
 	}
-	if f, err := n.Float64(); err != nil || !(f >= 0 && f <= 2) || !json.Valid([]byte(n)) {
+	f, err := n.Float64()
+	if err != nil ||
+		!(f >= 0 && f <= 2) ||
+		!json.Valid([]byte(n)) {
 		return fmt.Errorf("temperature must be a number from 0 to 2, not %q", string(n))
 	}
 	return nil

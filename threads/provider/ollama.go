@@ -37,7 +37,11 @@ func (c *Config) encodeOllama(req shaped, m *Model) ([]byte, error) {
 	if req.Temperature != "" && !slices.Contains(c.Body.Drop, "temperature") {
 		options = append(options, field{"temperature", []byte(req.Temperature)})
 	}
-	return c.body(append(fs, field{"options", object(options...)}, field{"stream", encoded(!m.Quirks[noStream])})), nil
+	return c.body(append(
+		fs,
+		field{"options", object(options...)},
+		field{"stream", encoded(!m.Quirks[noStream])},
+	)), nil
 }
 
 // ollamaEncoder writes messages. names are the functions of the calls so far: a result
@@ -50,7 +54,10 @@ type ollamaEncoder struct {
 }
 
 func (e *ollamaEncoder) add(role string, fs ...field) {
-	e.out = append(e.out, object(append(fields{{"role", encoded(role)}}, fs...)...))
+	e.out = append(e.out, object(append(
+		fields{{"role", encoded(role)}},
+		fs...,
+	)...))
 }
 
 // assistant writes an earlier answer, with the members that this model wrote.
@@ -63,7 +70,10 @@ func (e *ollamaEncoder) assistant(blocks []message.Block) {
 		case b.Type == message.ToolCall:
 			e.names[b.ID] = b.Name
 			if raw == nil {
-				raw = object(field{"function", object(field{"name", encoded(b.Name)}, field{"arguments", input(b)})})
+				raw = object(field{"function", object(
+					field{"name", encoded(b.Name)},
+					field{"arguments", input(b)},
+				)})
 			}
 			calls = append(calls, raw)
 		case raw != nil:
@@ -87,7 +97,11 @@ func (e *ollamaEncoder) user(blocks []message.Block) {
 			continue
 		}
 		text, others := apart(b) // a result has texts only
-		e.add("tool", field{"content", encoded(text)}, field{"tool_name", encoded(e.names[b.CallID])})
+		e.add(
+			"tool",
+			field{"content", encoded(text)},
+			field{"tool_name", encoded(e.names[b.CallID])},
+		)
 		rest = append(rest, others...)
 	}
 	var images [][]byte

@@ -124,7 +124,10 @@ func (s *ollamaStream) end() (message.Response, error) {
 		r.Stop = stop
 	}
 	if s.thinking.Len() > 0 {
-		r.Blocks = append(r.Blocks, s.origin.mark(message.Block{Type: message.Reasoning}, object(field{"thinking", s.thinking.raw()})))
+		r.Blocks = append(r.Blocks, s.origin.mark(
+			message.Block{Type: message.Reasoning},
+			object(field{"thinking", s.thinking.raw()}),
+		))
 	}
 	if b, any := s.others.block(s.origin); any {
 		r.Blocks = append(r.Blocks, b)
@@ -132,7 +135,9 @@ func (s *ollamaStream) end() (message.Response, error) {
 	if s.content.Len() > 0 {
 		r.Blocks = append(r.Blocks, message.TextBlock(s.content.String()))
 	}
-	called, err := s.calls.end(r.Stop == message.StopMaxOutput, func(c *call, b message.Block) message.Block { return s.origin.mark(b, s.raws[c]) })
+	called, err := s.calls.end(r.Stop == message.StopMaxOutput, func(c *call, b message.Block) message.Block {
+		return s.origin.mark(b, s.raws[c])
+	})
 	if err != nil {
 		return message.Response{}, err
 	}

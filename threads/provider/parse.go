@@ -19,9 +19,15 @@ import (
 func dialects() []string {
 	return []string{Anthropic, Chat, Responses, Gemini, Ollama, Mapped, ClaudeCLI, CodexCLI}
 }
-func tiers() []string   { return []string{"fast", "general", "high", "max"} }
-func efforts() []string { return []string{"none", "low", "medium", "high"} }
-func inputs() []string  { return []string{"text", "image", "audio", "pdf"} }
+func tiers() []string {
+	return []string{"fast", "general", "high", "max"}
+}
+func efforts() []string {
+	return []string{"none", "low", "medium", "high"}
+}
+func inputs() []string {
+	return []string{"text", "image", "audio", "pdf"}
+}
 
 // The quirks: deviations of services from the description of a dialect.
 const (
@@ -82,7 +88,11 @@ func Parse(id string, doc *tree.Doc) (*Config, []diag.Finding) {
 		PageTokens:     3000,
 		MaxBytes:       media.MaxPrepared,
 	})
-	all.Reasoning = readReasoning(r.Map("reasoning"), c.Dialect, Reasoning{Default: "none", Style: "none", Field: "reasoning_effort"})
+	all.Reasoning = readReasoning(
+		r.Map("reasoning"),
+		c.Dialect,
+		Reasoning{Default: "none", Style: "none", Field: "reasoning_effort"},
+	)
 	c.Models = readModels(r.Map("models"), all, c.Dialect)
 	c.checkTiers(r.Map("tiers"))
 	config := top.Map("config")
@@ -124,7 +134,8 @@ func checkRequest(r *tree.Reader, dialect string, framing httpx.Framing) string 
 		r.Reject("redirects", "must be 0: a request to a model follows no redirect")
 	}
 	for key, want := range map[string]string{"mode": "stream", "framing": string(framing), "body": "{request}"} {
-		if v, isText := r.Value(key).(string); r.Has(key) && (!isText || v != want) {
+		v, isText := r.Value(key).(string)
+		if r.Has(key) && (!isText || v != want) {
 			r.Reject(key, "must be %q in a provider with the dialect %s", want, dialect)
 		}
 	}
@@ -153,7 +164,8 @@ func readTools(r *tree.Reader, dialect string) Tools {
 		r.Require("pattern", "prompt")
 		if re, err := regexp.Compile(t.Pattern); err != nil {
 			r.Reject("pattern", "is not a regular expression (RE2): %v", err)
-		} else if t.Pattern != "" && (re.SubexpIndex("name") < 0 || re.SubexpIndex("arguments") < 0) {
+		} else if t.Pattern != "" &&
+			(re.SubexpIndex("name") < 0 || re.SubexpIndex("arguments") < 0) {
 			r.Reject("pattern", "needs the groups (?P<name>…) and (?P<arguments>…)")
 		}
 	case "schema":
@@ -162,7 +174,9 @@ func readTools(r *tree.Reader, dialect string) Tools {
 			r.Reject("mode", "schema needs the dialect %s", Chat)
 		}
 	}
-	if t.Mode != "native" && t.Prompt != "" && !strings.Contains(t.Prompt, "{tools}") {
+	if t.Mode != "native" &&
+		t.Prompt != "" &&
+		!strings.Contains(t.Prompt, "{tools}") {
 		r.Reject("prompt", "must contain {tools}, which the definitions of the tools replace")
 	}
 	if t.Mode != "text" && r.Has("pattern") {
@@ -176,7 +190,13 @@ func readTools(r *tree.Reader, dialect string) Tools {
 
 // readEnds reads what words of the service mean that rye does not know.
 func readEnds(r *tree.Reader) map[string]message.Stop {
-	known := []string{string(message.StopEnd), string(message.StopToolCalls), string(message.StopMaxOutput), string(message.StopRefusal), string(message.StopPause)}
+	known := []string{
+		string(message.StopEnd),
+		string(message.StopToolCalls),
+		string(message.StopMaxOutput),
+		string(message.StopRefusal),
+		string(message.StopPause),
+	}
 	var out map[string]message.Stop
 	for _, word := range r.Keys() {
 		if out == nil {
@@ -308,7 +328,8 @@ func readModels(r *tree.Reader, all Model, dialect string) map[string]*Model {
 			}
 		}
 		// A mapping describes how this model differs from the others of the item.
-		if _, isMap := m.Value("reasoning").(map[string]any); isMap {
+		_, isMap := m.Value("reasoning").(map[string]any)
+		if isMap {
 			d.Reasons, d.Reasoning = true, readReasoning(m.Map("reasoning"), dialect, all.Reasoning)
 		} else {
 			d.Reasons = m.Bool("reasoning", false)

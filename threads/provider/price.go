@@ -26,7 +26,10 @@ type Above struct {
 func parsePrice(s string) (int64, error) {
 	bad := errors.New("must be a price in USD such as \"0.30\", with at most 6 decimals")
 	whole, fraction, point := strings.Cut(s, ".")
-	if whole == "" || point && fraction == "" || len(fraction) > 6 || len(whole) > 6 {
+	if whole == "" ||
+		point && fraction == "" ||
+		len(fraction) > 6 ||
+		len(whole) > 6 {
 		return 0, bad
 	}
 	digits := whole + fraction + strings.Repeat("0", 6-len(fraction))
@@ -77,7 +80,10 @@ func (m *Model) pico(u message.Usage) *big.Int {
 		if price < 0 {
 			price = p.inputMax()
 		}
-		sum.Add(sum, new(big.Int).Mul(big.NewInt(max(n, 0)), big.NewInt(price)))
+		sum.Add(sum, new(big.Int).Mul(
+			big.NewInt(max(n, 0)),
+			big.NewInt(price),
+		))
 	}
 	add(u.Input, p.Input)
 	add(u.CacheRead, p.CacheRead)
@@ -96,7 +102,11 @@ const maxCall = 1_000_000_000_000_000
 
 // nano converts to nano-USD, rounded up, at most maxCall.
 func nano(pico *big.Int) int64 {
-	q, r := new(big.Int).QuoRem(pico, big.NewInt(1000), new(big.Int))
+	q, r := new(big.Int).QuoRem(
+		pico,
+		big.NewInt(1000),
+		new(big.Int),
+	)
 	if r.Sign() > 0 {
 		q.Add(q, big.NewInt(1))
 	}
@@ -218,12 +228,22 @@ func (c *Config) ceiling(m *Model, input, output int64) int64 {
 	if m.Cache.Marks == 0 || m.Cache.TTL != "1h" {
 		p.CacheWrite1h = -1
 	}
-	if (m.Cache.Marks == 0 || m.Cache.TTL != "5m") && c.Dialect != Responses && c.Dialect != Mapped {
+	if (m.Cache.Marks == 0 || m.Cache.TTL != "5m") &&
+		c.Dialect != Responses &&
+		c.Dialect != Mapped {
 		p.CacheWrite5m = -1
 	}
-	sum := new(big.Int).Mul(big.NewInt(input), big.NewInt(p.inputMax()))
-	return nano(sum.Add(sum, new(big.Int).Mul(big.NewInt(output), big.NewInt(max(p.Output, 0)))))
+	sum := new(big.Int).Mul(
+		big.NewInt(input),
+		big.NewInt(p.inputMax()),
+	)
+	return nano(sum.Add(sum, new(big.Int).Mul(
+		big.NewInt(output),
+		big.NewInt(max(p.Output, 0)),
+	)))
 }
 
 // half returns n/2, rounded up.
-func half(n int64) int64 { return (n + 1) / 2 }
+func half(n int64) int64 {
+	return (n + 1) / 2
+}

@@ -43,9 +43,13 @@ type Exit struct {
 // maxProgramOutput is the longest output of one start, in bytes.
 const maxProgramOutput = 64 << 20
 
-func programs() []string { return []string{ClaudeCLI, CodexCLI} }
+func programs() []string {
+	return []string{ClaudeCLI, CodexCLI}
+}
 
-func isProgram(dialect string) bool { return slices.Contains(programs(), dialect) }
+func isProgram(dialect string) bool {
+	return slices.Contains(programs(), dialect)
+}
 
 func argWords() []string {
 	return []string{"model", "system", "mcp_config", "mcp_command", "mcp_args", "models_file"}
@@ -64,7 +68,10 @@ func readProgram(r *tree.Reader, c *Config) *Program {
 		return nil
 	}
 	r.Require("program", "args")
-	p := &Program{Command: append([]string{r.Text("program")}, r.Texts("args", nil)...)}
+	p := &Program{Command: append(
+		[]string{r.Text("program")},
+		r.Texts("args", nil)...,
+	)}
 	used := map[string]bool{}
 	checkTemplate(r, "args", r.Value("args"), argWords(), used)
 	if !used["mcp_config"] && (!used["mcp_command"] || !used["mcp_args"]) {
@@ -107,14 +114,18 @@ func (p *Program) argv(req shaped, models string) []string {
 	}
 	var out []string
 	for _, arg := range p.Command {
-		out = append(out, placeholder().ReplaceAllStringFunc(arg, func(word string) string { return vals[strings.Trim(word, "{}")] }))
+		out = append(out, placeholder().ReplaceAllStringFunc(arg, func(word string) string {
+			return vals[strings.Trim(word, "{}")]
+		}))
 	}
 	return out
 }
 
 // has returns whether an argument of the command has a placeholder.
 func (p *Program) has(word string) bool {
-	return slices.ContainsFunc(p.Command, func(arg string) bool { return strings.Contains(arg, "{"+word+"}") })
+	return slices.ContainsFunc(p.Command, func(arg string) bool {
+		return strings.Contains(arg, "{"+word+"}")
+	})
 }
 
 // modelsFile returns a list of models for codex that has the model of a request only. Which
@@ -127,7 +138,10 @@ func (c *Config) modelsFile(req shaped) []byte {
 		field{"context_window", encoded(c.Models[req.Model].Window)}, field{"shell_type", encoded("disabled")}, field{"experimental_supported_tools", none},
 		field{"supported_reasoning_levels", none}, field{"supports_reasoning_summaries", encoded(true)}, field{"support_verbosity", encoded(false)},
 		field{"supports_parallel_tool_calls", encoded(false)}, field{"visibility", encoded("list")}, field{"supported_in_api", encoded(true)}, field{"priority", encoded(1)},
-		field{"truncation_policy", object(field{"mode", encoded("tokens")}, field{"limit", encoded(10_000)})},
+		field{"truncation_policy", object(
+			field{"mode", encoded("tokens")},
+			field{"limit", encoded(10_000)},
+		)},
 	)
 	return object(field{"models", list([][]byte{model})})
 }
@@ -153,11 +167,20 @@ func (c *Config) encodeProgram(req shaped) []byte {
 		heading := map[message.Role]string{message.User: "## Message", message.Assistant: "## Your answer"}[msg.Role]
 		parts = append(parts, heading, strings.TrimSpace(strings.Join(texts, "\n\n")))
 	}
-	return []byte(strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), "\n\n") + "\n")
+	return []byte(
+		strings.Join(
+			slices.DeleteFunc(parts, func(s string) bool { return s == "" }),
+			"\n\n",
+		) + "\n",
+	)
 }
 
 // startProgram starts the command of a request.
-func (c *Config) startProgram(ctx context.Context, req shaped, stdin []byte) (io.ReadCloser, func() (Exit, error), error) {
+func (c *Config) startProgram(
+	ctx context.Context,
+	req shaped,
+	stdin []byte,
+) (io.ReadCloser, func() (Exit, error), error) {
 	models := ""
 	if c.Program.has("models_file") {
 		var err error
@@ -170,7 +193,11 @@ func (c *Config) startProgram(ctx context.Context, req shaped, stdin []byte) (io
 
 // callProgram makes one start, which is one call of a model however often the program calls
 // its service.
-func (c *Config) callProgram(ctx context.Context, a *attempt, stdin []byte) (message.Response, error) {
+func (c *Config) callProgram(
+	ctx context.Context,
+	a *attempt,
+	stdin []byte,
+) (message.Response, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	a.dec = c.decoder(a.req, a.m, a.odd)
@@ -192,9 +219,20 @@ func (c *Config) callProgram(ctx context.Context, a *attempt, stdin []byte) (mes
 				a.onDelta(d)
 			}
 		}
-		if used := a.dec.seen(); err == nil && c.Program.Tokens > 0 && used.Total() > c.Program.Tokens {
-			err = diag.New(diag.LimitExceeded, "calling %s: it used %d tokens, the thread has %d left", c.ID, used.Total(), c.Program.Tokens).
-				WithDetail("limit", "tokens").WithDetail("value", used.Total()).WithDetail("max", c.Program.Tokens)
+		used := a.dec.seen()
+		if err == nil &&
+			c.Program.Tokens > 0 &&
+			used.Total() > c.Program.Tokens {
+			err = diag.New(
+				diag.LimitExceeded,
+				"calling %s: it used %d tokens, the thread has %d left",
+				c.ID,
+				used.Total(),
+				c.Program.Tokens,
+			).
+				WithDetail("limit", "tokens").
+				WithDetail("value", used.Total()).
+				WithDetail("max", c.Program.Tokens)
 		}
 		return err
 	})
@@ -214,9 +252,23 @@ func (c *Config) callProgram(ctx context.Context, a *attempt, stdin []byte) (mes
 	default:
 		r, err = a.dec.end()
 		if err == nil && exit.Status != 0 {
-			err = diag.New(diag.ProviderError, "calling %s: %s ended with exit status %d%s", c.ID, c.Program.Command[0], exit.Status, exit.reason())
+			err = diag.New(
+				diag.ProviderError,
+				"calling %s: %s ended with exit status %d%s",
+				c.ID,
+				c.Program.Command[0],
+				exit.Status,
+				exit.reason(),
+			)
 		} else if err != nil && exit.Status != 0 {
-			err = diag.New(diag.CodeOf(err), "%w; %s ended with exit status %d%s", err, c.Program.Command[0], exit.Status, exit.reason())
+			err = diag.New(
+				diag.CodeOf(err),
+				"%w; %s ended with exit status %d%s",
+				err,
+				c.Program.Command[0],
+				exit.Status,
+				exit.reason(),
+			)
 		}
 	}
 	if err != nil {
@@ -237,7 +289,8 @@ func (c *Config) callProgram(ctx context.Context, a *attempt, stdin []byte) (mes
 // reason returns the last line of stderr, for an error.
 func (e Exit) reason() string {
 	lines := strings.Split(strings.TrimSpace(e.Stderr), "\n")
-	if last := strings.TrimSpace(lines[len(lines)-1]); last != "" {
+	last := strings.TrimSpace(lines[len(lines)-1])
+	if last != "" {
 		return ": " + short(last)
 	}
 	return ""
@@ -267,10 +320,16 @@ func (d *did) call(name string, input []byte) {
 	if !json.Valid(input) {
 		input = []byte("{}")
 	}
-	d.steps = append(d.steps, object(field{"call", encoded(name)}, field{"arguments", input}))
+	d.steps = append(d.steps, object(
+		field{"call", encoded(name)},
+		field{"arguments", input},
+	))
 }
 
 // block returns the steps as a block, and whether there are any.
 func (d *did) block(origin wire) (message.Block, bool) {
-	return origin.mark(message.Block{Type: message.Opaque}, list(d.steps)), len(d.steps) > 0
+	return origin.mark(
+		message.Block{Type: message.Opaque},
+		list(d.steps),
+	), len(d.steps) > 0
 }

@@ -196,7 +196,9 @@ func (s *claudeStream) end() (message.Response, error) {
 	return r, nil
 }
 
-func (s *claudeStream) seen() counts { return s.usage }
+func (s *claudeStream) seen() counts {
+	return s.usage
+}
 
 // programResponse returns what a program answered.
 func programResponse(origin wire, steps *did, text, model string, u message.Usage) message.Response {
@@ -299,7 +301,10 @@ func (s *codexStream) item(ev *codexEvent) ([]message.Delta, error) {
 				s.text = ""
 			}
 			s.did.call(it.Tool, it.Arguments)
-			s.did.add("result", cmp.Or(s.resultText(it.Result), it.Error.Message))
+			s.did.add("result", cmp.Or(
+				s.resultText(it.Result),
+				it.Error.Message,
+			))
 		}
 	case "todo_list", "error", "":
 	default: // command_execution, file_change, web_search and what later versions add
@@ -333,7 +338,15 @@ func (s *codexStream) end() (message.Response, error) {
 	if !s.done {
 		return message.Response{}, incomplete("the event turn.completed")
 	}
-	return programResponse(s.origin, &s.did, s.text, s.origin.model, s.usage.Usage), nil
+	return programResponse(
+		s.origin,
+		&s.did,
+		s.text,
+		s.origin.model,
+		s.usage.Usage,
+	), nil
 }
 
-func (s *codexStream) seen() counts { return s.usage }
+func (s *codexStream) seen() counts {
+	return s.usage
+}

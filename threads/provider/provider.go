@@ -76,7 +76,9 @@ type Model struct {
 }
 
 // Accepts reports whether the model takes a kind of input.
-func (m *Model) Accepts(kind string) bool { return slices.Contains(m.Input, kind) }
+func (m *Model) Accepts(kind string) bool {
+	return slices.Contains(m.Input, kind)
+}
 
 // Images states what images and files of a request count, and how long they may be.
 type Images struct {
@@ -132,7 +134,10 @@ func (c *Config) Model(id string) (*Model, error) {
 
 // Missing returns the keys of the provider that an environment does not have.
 func (c *Config) Missing(env map[string]string) []string {
-	return slices.DeleteFunc(slices.Clone(c.Keys), func(name string) bool { return env[name] != "" })
+	return slices.DeleteFunc(
+		slices.Clone(c.Keys),
+		func(name string) bool { return env[name] != "" },
+	)
 }
 
 // effort returns the effort of a request and its budget of tokens, which is in
@@ -155,7 +160,9 @@ func (m *Model) effort(req message.Request) (level string, budget int64) {
 // model that does not reason takes none.
 func (m *Model) statedEffort(req message.Request) (level string, stated bool) {
 	level, _ = m.effort(req)
-	return level, m.Reasons && m.Reasoning.Style == "effort" && (level != "none" || req.Effort == "none")
+	return level, m.Reasons &&
+		m.Reasoning.Style == "effort" &&
+		(level != "none" || req.Effort == "none")
 }
 
 // output returns the largest number of output tokens that a request permits, with

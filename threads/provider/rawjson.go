@@ -55,7 +55,8 @@ type fields []field
 // document must not find different texts in it.
 func readFields(raw []byte) (fields, error) {
 	d := json.NewDecoder(bytes.NewReader(raw))
-	if t, err := d.Token(); err != nil || t != json.Delim('{') {
+	t, err := d.Token()
+	if err != nil || t != json.Delim('{') {
 		return nil, errors.New("a JSON object is required")
 	}
 	var out fields
@@ -80,7 +81,8 @@ func readFields(raw []byte) (fields, error) {
 	if _, err := d.Token(); err != nil {
 		return nil, err
 	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+	_, err = d.Token()
+	if !errors.Is(err, io.EOF) {
 		return nil, errors.New("text after the JSON object")
 	}
 	return out, nil
@@ -124,7 +126,9 @@ func (f *fields) merge(raw []byte) {
 }
 
 // text returns a string, "" if the value is absent or another type.
-func (f fields) text(key string) string { return unquote(f.get(key)) }
+func (f fields) text(key string) string {
+	return unquote(f.get(key))
+}
 
 // only reports whether the object has no other keys than these, except for null.
 func (f fields) only(keys ...string) bool {
@@ -142,7 +146,9 @@ func (f fields) only(keys ...string) bool {
 
 func unquote(raw []byte) string {
 	var s string
-	if len(raw) == 0 || raw[0] != '"' || json.Unmarshal(raw, &s) != nil {
+	if len(raw) == 0 ||
+		raw[0] != '"' ||
+		json.Unmarshal(raw, &s) != nil {
 		return ""
 	}
 	return s
@@ -151,7 +157,9 @@ func unquote(raw []byte) string {
 // elements returns the elements of an array, nil for any other value.
 func elements(raw []byte) []json.RawMessage {
 	var out []json.RawMessage
-	if len(raw) == 0 || raw[0] != '[' || json.Unmarshal(raw, &out) != nil {
+	if len(raw) == 0 ||
+		raw[0] != '[' ||
+		json.Unmarshal(raw, &out) != nil {
 		return nil
 	}
 	return out
@@ -160,4 +168,6 @@ func elements(raw []byte) []json.RawMessage {
 // growing is a text that arrives in pieces.
 type growing struct{ strings.Builder }
 
-func (g *growing) raw() []byte { return encoded(g.String()) }
+func (g *growing) raw() []byte {
+	return encoded(g.String())
+}

@@ -76,7 +76,8 @@ func (p Prices) atLeast(q Prices) Prices {
 // readDate reads a date such as 2026-11-01, "" if it is absent.
 func readDate(r *tree.Reader, key string) string {
 	s := r.Text(key)
-	if _, err := time.Parse(time.DateOnly, s); s != "" && err != nil {
+	_, err := time.Parse(time.DateOnly, s)
+	if s != "" && err != nil {
 		r.Reject(key, "must be a date such as \"2026-11-01\", not %q", s)
 	}
 	return s

@@ -22,7 +22,12 @@ func (c *Config) encodeResponses(req shaped, m *Model) ([]byte, error) {
 	if text := joined(req.System, "\n\n"); text != "" {
 		fs = append(fs, field{"instructions", encoded(text)})
 	}
-	fs = append(fs, field{"input", list(e.out)}, field{"max_output_tokens", encoded(total)}, field{"store", []byte("false")})
+	fs = append(
+		fs,
+		field{"input", list(e.out)},
+		field{"max_output_tokens", encoded(total)},
+		field{"store", []byte("false")},
+	)
 	if len(req.Tools) > 0 {
 		var tools [][]byte
 		for _, t := range req.Tools {
@@ -44,7 +49,11 @@ func (c *Config) encodeResponses(req shaped, m *Model) ([]byte, error) {
 	if req.Temperature != "" {
 		fs = append(fs, field{"temperature", []byte(req.Temperature)})
 	}
-	fs = append(fs, c.cacheKey(m, req), field{"stream", encoded(!m.Quirks[noStream])})
+	fs = append(
+		fs,
+		c.cacheKey(m, req),
+		field{"stream", encoded(!m.Quirks[noStream])},
+	)
 	return c.body(fs), nil
 }
 
@@ -67,10 +76,17 @@ func (e *responsesEncoder) user(blocks []message.Block) {
 		if parts, plain := responsesParts(b.Content); !plain {
 			output = list(parts)
 		}
-		e.out = append(e.out, object(field{"type", encoded("function_call_output")}, field{"call_id", encoded(b.CallID)}, field{"output", output}))
+		e.out = append(e.out, object(
+			field{"type", encoded("function_call_output")},
+			field{"call_id", encoded(b.CallID)},
+			field{"output", output},
+		))
 	}
 	if parts, _ := responsesParts(rest); len(parts) > 0 {
-		e.out = append(e.out, object(field{"role", encoded("user")}, field{"content", list(parts)}))
+		e.out = append(e.out, object(
+			field{"role", encoded("user")},
+			field{"content", list(parts)},
+		))
 	}
 }
 
@@ -80,17 +96,31 @@ func responsesParts(blocks []message.Block) (out [][]byte, plain bool) {
 	for _, b := range blocks {
 		switch {
 		case b.Type == message.Text && b.Text != "":
-			out = append(out, object(field{"type", encoded("input_text")}, field{"text", encoded(b.Text)}))
+			out = append(out, object(
+				field{"type", encoded("input_text")},
+				field{"text", encoded(b.Text)},
+			))
 		case len(b.Data) == 0:
 		case b.Type == message.Image:
 			plain = false
-			out = append(out, object(field{"type", encoded("input_image")}, field{"image_url", encoded(dataURL(b))}, field{"detail", encoded("auto")}))
+			out = append(out, object(
+				field{"type", encoded("input_image")},
+				field{"image_url", encoded(dataURL(b))},
+				field{"detail", encoded("auto")},
+			))
 		case b.Type == message.File && b.MediaType == "application/pdf":
 			plain = false
-			out = append(out, object(field{"type", encoded("input_file")}, field{"filename", encoded(b.Name)}, field{"file_data", encoded(dataURL(b))}))
+			out = append(out, object(
+				field{"type", encoded("input_file")},
+				field{"filename", encoded(b.Name)},
+				field{"file_data", encoded(dataURL(b))},
+			))
 		case b.Type == message.File:
 			plain = false
-			out = append(out, object(field{"type", encoded("input_text")}, field{"text", encoded(string(b.Data))}))
+			out = append(out, object(
+				field{"type", encoded("input_text")},
+				field{"text", encoded(string(b.Data))},
+			))
 		}
 	}
 	return out, plain
@@ -106,7 +136,10 @@ func (e *responsesEncoder) assistant(blocks []message.Block) {
 		switch b.Type {
 		case message.Text:
 			if strings.TrimSpace(b.Text) != "" {
-				e.out = append(e.out, object(field{"role", encoded("assistant")}, field{"content", encoded(b.Text)}))
+				e.out = append(e.out, object(
+					field{"role", encoded("assistant")},
+					field{"content", encoded(b.Text)},
+				))
 			}
 		case message.ToolCall:
 			e.out = append(e.out, object(field{"type", encoded("function_call")}, field{"call_id", encoded(b.ID)},

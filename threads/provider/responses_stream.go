@@ -83,7 +83,9 @@ func (s *responsesStream) response(kind string, raw []byte) ([]message.Delta, er
 		s.usage = usage // counts are totals: those of the last event are true
 	}
 	switch status := r.text("status"); {
-	case kind == "response.failed", kind == "response.cancelled", s.final(kind) && (status == "failed" || status == "cancelled"):
+	case kind == "response.failed",
+		kind == "response.cancelled",
+		s.final(kind) && (status == "failed" || status == "cancelled"):
 		said := readError(raw)
 		if said.Type == "" {
 			said.Type = said.Code
@@ -113,7 +115,9 @@ func (s *responsesStream) final(kind string) bool {
 // output reads the items of the last event. They replace those of the stream if that has
 // not all of them; calls of both must be equal.
 func (s *responsesStream) output(whole []json.RawMessage) ([]message.Delta, error) {
-	incomplete := slices.ContainsFunc(s.items, func(it *responsesItem) bool { return it.raw == nil })
+	incomplete := slices.ContainsFunc(s.items, func(it *responsesItem) bool {
+		return it.raw == nil
+	})
 	if len(whole) == 0 || !incomplete && len(s.items) >= len(whole) {
 		return nil, nil
 	}
@@ -126,14 +130,19 @@ func (s *responsesStream) output(whole []json.RawMessage) ([]message.Delta, erro
 		if err != nil {
 			return nil, malformed("an item of the output: %v", err)
 		}
-		s.items = append(s.items, &responsesItem{index: int64(i), fields: f, raw: slices.Clone(raw)})
+		s.items = append(
+			s.items,
+			&responsesItem{index: int64(i), fields: f, raw: slices.Clone(raw)},
+		)
 		if len(before) == 0 && f.text("type") == "message" {
 			text, _ := s.items[i].block()
 			out = append(out, watch(message.DeltaText, text.Text, "")...)
 		}
 	}
 	for _, it := range before {
-		if it.fields.text("type") == "function_call" && it.args.Len() > 0 && !s.repeats(it) {
+		if it.fields.text("type") == "function_call" &&
+			it.args.Len() > 0 &&
+			!s.repeats(it) {
 			return nil, unreadable("the arguments of %s differ from their pieces", it.fields.text("name"))
 		}
 	}
@@ -145,7 +154,8 @@ func (s *responsesStream) repeats(it *responsesItem) bool {
 	return slices.ContainsFunc(s.items, func(o *responsesItem) bool {
 		whole := strings.TrimSpace(o.fields.text("arguments"))
 		pieces := strings.TrimSpace(it.args.String())
-		return o.fields.text("name") == it.fields.text("name") && (whole == pieces || it.raw == nil && strings.HasPrefix(whole, pieces))
+		return o.fields.text("name") == it.fields.text("name") &&
+			(whole == pieces || it.raw == nil && strings.HasPrefix(whole, pieces))
 	})
 }
 
@@ -158,13 +168,19 @@ func (s *responsesStream) at(ev fields) (*responsesItem, error) {
 		if index == nil {
 			return nil, malformed("the output_index of %s is %s", ev.text("type"), short(string(raw)))
 		}
-		if i := slices.IndexFunc(s.items, func(it *responsesItem) bool { return it.index == *index }); i >= 0 {
+		i := slices.IndexFunc(s.items, func(it *responsesItem) bool {
+			return it.index == *index
+		})
+		if i >= 0 {
 			return s.items[i], nil
 		}
 		return nil, nil
 	}
 	id := cmp.Or(ev.text("item_id"), ev.within("item").text("id"))
-	if i := slices.IndexFunc(s.items, func(it *responsesItem) bool { return id != "" && it.fields.text("id") == id }); i >= 0 {
+	i := slices.IndexFunc(s.items, func(it *responsesItem) bool {
+		return id != "" && it.fields.text("id") == id
+	})
+	if i >= 0 {
 		return s.items[i], nil
 	}
 	var open []*responsesItem
@@ -210,7 +226,10 @@ func (s *responsesStream) arguments(ev fields) ([]message.Delta, error) {
 	if it == nil || it.fields.text("type") != "function_call" {
 		return nil, unreadable("%s of a call that is not open", ev.text("type"))
 	}
-	if id := ev.text("item_id"); id != "" && it.fields.text("id") != "" && id != it.fields.text("id") {
+	id := ev.text("item_id")
+	if id != "" &&
+		it.fields.text("id") != "" &&
+		id != it.fields.text("id") {
 		s.calls.odd.add(RotatingIDs)
 	}
 	if ev.get("arguments") == nil {
@@ -222,7 +241,10 @@ func (s *responsesStream) arguments(ev fields) ([]message.Delta, error) {
 
 // check compares whole arguments with the pieces that arrived.
 func (it *responsesItem) check(whole []byte) error {
-	if it.args.Len() > 0 && len(whole) > 0 && whole[0] == '"' && it.args.String() != unquote(whole) {
+	if it.args.Len() > 0 &&
+		len(whole) > 0 &&
+		whole[0] == '"' &&
+		it.args.String() != unquote(whole) {
 		return unreadable("the arguments of %s differ from their pieces", it.fields.text("name"))
 	}
 	return nil
@@ -253,7 +275,8 @@ func (s *responsesStream) close(ev fields) ([]message.Delta, error) {
 		it.fields = whole
 		return out, nil
 	}
-	if before := it.fields.text("name"); before != "" && whole.text("name") != "" && before != whole.text("name") {
+	before := it.fields.text("name")
+	if before != "" && whole.text("name") != "" && before != whole.text("name") {
 		return nil, unreadable("a call has the names %s and %s", short(before), short(whole.text("name")))
 	}
 	if err := it.check(whole.get("arguments")); err != nil {
@@ -299,7 +322,9 @@ func (s *responsesStream) end() (message.Response, error) {
 		Model:   s.model,
 		ID:      s.id,
 	}
-	slices.SortStableFunc(s.items, func(a, b *responsesItem) int { return cmp.Compare(a.index, b.index) })
+	slices.SortStableFunc(s.items, func(a, b *responsesItem) int {
+		return cmp.Compare(a.index, b.index)
+	})
 	// The pieces were compared with the items, which are whole.
 	for n, it := range s.items {
 		if it.fields.text("type") != "function_call" {
@@ -320,7 +345,9 @@ func (s *responsesStream) end() (message.Response, error) {
 			return message.Response{}, err
 		}
 	}
-	called, err := s.calls.end(stop == message.StopMaxOutput, func(_ *call, b message.Block) message.Block { return b })
+	called, err := s.calls.end(stop == message.StopMaxOutput, func(_ *call, b message.Block) message.Block {
+		return b
+	})
 	if err != nil {
 		return message.Response{}, err
 	}
@@ -387,7 +414,8 @@ func (s *responsesStream) seen() counts {
 	u := t.counts()
 	for _, it := range s.items {
 		// The calls of tools that the service runs, such as web_search_call.
-		if name, own := strings.CutSuffix(it.fields.text("type"), "_call"); own && name != "function" {
+		name, own := strings.CutSuffix(it.fields.text("type"), "_call")
+		if own && name != "function" {
 			if u.Requests == nil {
 				u.Requests = map[string]int64{}
 			}

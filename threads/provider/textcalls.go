@@ -16,7 +16,12 @@ import (
 // arguments are whole. Otherwise the text stays as it is.
 func (req *shaped) readsTextCalls(r *message.Response) bool {
 	last := len(r.Blocks) - 1
-	if len(req.offered) == 0 || len(r.Calls()) > 0 || r.Stop != message.StopEnd && r.Stop != message.StopToolCalls || last < 0 || r.Blocks[last].Type != message.Text || len(r.Blocks[last].Raw) > 0 {
+	if len(req.offered) == 0 ||
+		len(r.Calls()) > 0 ||
+		r.Stop != message.StopEnd && r.Stop != message.StopToolCalls ||
+		last < 0 ||
+		r.Blocks[last].Type != message.Text ||
+		len(r.Blocks[last].Raw) > 0 {
 		return false
 	}
 	text := strings.TrimSpace(r.Blocks[last].Text)
@@ -52,7 +57,9 @@ type textCall struct {
 func (req *shaped) textBlocks(found []textCall) []message.Block {
 	var out []message.Block
 	for i, c := range found {
-		at := slices.IndexFunc(req.offered, func(t message.ToolDef) bool { return t.Name == c.name })
+		at := slices.IndexFunc(req.offered, func(t message.ToolDef) bool {
+			return t.Name == c.name
+		})
 		if at < 0 {
 			return nil
 		}
@@ -60,7 +67,8 @@ func (req *shaped) textBlocks(found []textCall) []message.Block {
 		if args == nil {
 			args = typedValues(c.values, req.offered[at])
 		}
-		if f, err := readFields(args); err != nil || f == nil && !emptyObject(args) {
+		f, err := readFields(args)
+		if err != nil || f == nil && !emptyObject(args) {
 			return nil
 		}
 		b := message.Block{
@@ -86,7 +94,8 @@ func typedValues(values fields, tool message.ToolDef) []byte {
 			return nil
 		}
 		text := string(v.value)
-		if kind := declared.text("type"); kind == "string" || kind == "" && !json.Valid(v.value) {
+		kind := declared.text("type")
+		if kind == "string" || kind == "" && !json.Valid(v.value) {
 			out.set(v.key, encoded(text))
 			continue
 		}
@@ -135,7 +144,8 @@ func trailing(text, open, close string) (before string, inner []string) {
 		rest = strings.TrimRight(rest[:at], " \t\r\n")
 		before = text[:at]
 	}
-	if line := before[strings.LastIndex(before, "\n")+1:]; len(inner) == 0 || strings.TrimSpace(line) != "" {
+	line := before[strings.LastIndex(before, "\n")+1:]
+	if len(inner) == 0 || strings.TrimSpace(line) != "" {
 		return text, nil
 	}
 	return before, inner
@@ -229,11 +239,13 @@ func functionCalls(text string) (string, []textCall) {
 // mistralCalls reads [TOOL_CALLS] with a list of calls, or with NAME, [ARGS] and an object.
 func mistralCalls(text string) (string, []textCall) {
 	before, rest, found := strings.Cut(text, "[TOOL_CALLS]")
-	if line := before[strings.LastIndex(before, "\n")+1:]; !found || strings.TrimSpace(line) != "" {
+	line := before[strings.LastIndex(before, "\n")+1:]
+	if !found || strings.TrimSpace(line) != "" {
 		return text, nil
 	}
 	var out []textCall
-	if all := elements([]byte(strings.TrimSpace(rest))); all != nil {
+	all := elements([]byte(strings.TrimSpace(rest)))
+	if all != nil {
 		for _, one := range all {
 			c, ok := jsonCall(string(one))
 			if !ok {

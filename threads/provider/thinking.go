@@ -8,7 +8,14 @@ import (
 
 // thinkingTags are the marks with which models write their reasoning into the text.
 func thinkingTags() [][2]string {
-	return [][2]string{{"<think>", "</think>"}, {"<thinking>", "</thinking>"}, {"<reasoning>", "</reasoning>"}, {"<seed:think>", "</seed:think>"}, {"[THINK]", "[/THINK]"}, {"◁think▷", "◁/think▷"}}
+	return [][2]string{
+		{"<think>", "</think>"},
+		{"<thinking>", "</thinking>"},
+		{"<reasoning>", "</reasoning>"},
+		{"<seed:think>", "</seed:think>"},
+		{"[THINK]", "[/THINK]"},
+		{"◁think▷", "◁/think▷"},
+	}
 }
 
 // thinkingText divides a text that arrives in pieces into the reasoning at its beginning and
@@ -98,12 +105,18 @@ func splitThinking(r *message.Response) bool {
 		b.Text = answer + lastAnswer
 		var parts []message.Block
 		if thought != "" {
-			parts = append(parts, wire{dialect: textDialect, model: r.Model}.mark(message.Block{Type: message.Reasoning}, object(field{"text", encoded(thought)})))
+			parts = append(parts, wire{dialect: textDialect, model: r.Model}.mark(
+				message.Block{Type: message.Reasoning},
+				object(field{"text", encoded(thought)}),
+			))
 		}
 		if b.Text != "" || len(b.Raw) > 0 {
 			parts = append(parts, b)
 		}
-		r.Blocks = append(append(r.Blocks[:i:i], parts...), r.Blocks[i+1:]...)
+		r.Blocks = append(
+			append(r.Blocks[:i:i], parts...),
+			r.Blocks[i+1:]...,
+		)
 		return true
 	}
 	return false

@@ -40,5 +40,8 @@ func (u *unknownMembers) add(m field) {
 
 // block returns the members as a block, and whether there are any.
 func (u *unknownMembers) block(origin wire) (message.Block, bool) {
-	return origin.mark(message.Block{Type: message.Opaque}, object(u.members...)), len(u.members) > 0
+	return origin.mark(
+		message.Block{Type: message.Opaque},
+		object(u.members...),
+	), len(u.members) > 0
 }

@@ -28,7 +28,12 @@ func Coordination(ctx context.Context, r *resolve.Resolver) (steps.Coordination,
 	return read(ctx, r, steps.CoordinationConfig, steps.ReadCoordination)
 }
 
-func read[T any](ctx context.Context, r *resolve.Resolver, id string, parse func(*tree.Reader) T) (T, error) {
+func read[T any](
+	ctx context.Context,
+	r *resolve.Resolver,
+	id string,
+	parse func(*tree.Reader) T,
+) (T, error) {
 	var none T
 	s, err := r.Config(ctx, id)
 	if err != nil {

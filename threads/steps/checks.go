@@ -116,7 +116,12 @@ func cancelChecker(_ context.Context, in Input) (Output, error) {
 }
 
 // rank orders what the inbox can ask a thread for.
-var rank = map[string]int{"continue": 0, "handoff": 1, "suspend": 2, "cancel": 3}
+var rank = map[string]int{
+	"continue": 0,
+	"handoff":  1,
+	"suspend":  2,
+	"cancel":   3,
+}
 
 // CheckInbox returns an error for a result of cancel_checker whose action is not one of its
 // actions. A loop that compares it with some of them would take the wrong edge.
@@ -209,9 +214,15 @@ func costTracker(_ context.Context, in Input) (Output, error) {
 	}
 	var events []Event
 	warnings := []string{}
-	all := append([]period{{"thread", in.Usage.Spend, in.Limits.Spend}}, p.Periods...)
+	all := append(
+		[]period{{"thread", in.Usage.Spend, in.Limits.Spend}},
+		p.Periods...,
+	)
 	for _, s := range all {
-		if p.WarnAt <= 0 || s.Max <= 0 || warned[s.Scope] || float64(s.Value) < p.WarnAt*float64(s.Max) {
+		if p.WarnAt <= 0 ||
+			s.Max <= 0 ||
+			warned[s.Scope] ||
+			float64(s.Value) < p.WarnAt*float64(s.Max) {
 			continue
 		}
 		warnings = append(warnings, s.Scope)
@@ -229,7 +240,9 @@ func costTracker(_ context.Context, in Input) (Output, error) {
 }
 
 // round keeps three digits: figures for people and conditions.
-func round(f float64) float64 { return math.Round(f*1000) / 1000 }
+func round(f float64) float64 {
+	return math.Round(f*1000) / 1000
+}
 
 // fullness is the result of continuation.
 type fullness struct {

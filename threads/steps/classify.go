@@ -73,12 +73,19 @@ func ReadClasses(r *tree.Reader) Classes {
 			priority:    m.Int("priority", 0, -1000, 1000),
 			MayBeLength: m.Bool("may_be_length", false),
 		}
-		if _, known := diag.Lookup(diag.Code(p.Code)); !known && p.Code != "" {
+		_, known := diag.Lookup(diag.Code(p.Code))
+		if !known && p.Code != "" {
 			m.Reject("code", "is %q, which is not an error code of rye", p.Code)
 		}
 		if v := m.Value("match"); v != nil {
 			var fs []diag.Finding
-			p.match, fs = cond.Compile(r.Doc(), m.Path("match"), m.Name("match"), v, diag.ConfigError)
+			p.match, fs = cond.Compile(
+				r.Doc(),
+				m.Path("match"),
+				m.Name("match"),
+				v,
+				diag.ConfigError,
+			)
 			for _, f := range fs {
 				m.Add(f)
 			}
@@ -158,10 +165,17 @@ func (c *Classes) match(scope map[string]any) *Pattern {
 
 // wait returns how long to wait after an attempt that stated no wait. ok is false if the
 // policy does not repeat the call.
-func (p *Policy) wait(attempt int64, scope map[string]any, s Services) (d time.Duration, ok bool) {
+func (p *Policy) wait(
+	attempt int64,
+	scope map[string]any,
+	s Services,
+) (d time.Duration, ok bool) {
 	switch p.Type {
 	case "exponential":
-		seconds := min(p.Base.Seconds()*math.Pow(2, float64(attempt-1)), p.Max.Seconds())
+		seconds := min(
+			p.Base.Seconds()*math.Pow(2, float64(attempt-1)),
+			p.Max.Seconds(),
+		)
 		seconds *= 1 - p.Jitter + 2*p.Jitter*s.Rand()
 		return time.Duration(seconds * float64(time.Second)), true
 	case "fixed":
@@ -176,8 +190,13 @@ func (p *Policy) wait(attempt int64, scope map[string]any, s Services) (d time.D
 
 // asked returns the time that the service asks to wait: in a form that every service can have,
 // or in the header of the policy.
-func (c *Classes) asked(p *Policy, scope map[string]any, now time.Time) (time.Duration, bool) {
-	if d, known := c.stated(scope, now); known || p.Header == "" {
+func (c *Classes) asked(
+	p *Policy,
+	scope map[string]any,
+	now time.Time,
+) (time.Duration, bool) {
+	d, known := c.stated(scope, now)
+	if known || p.Header == "" {
 		return d, known
 	}
 	own := Wait{As: "seconds", Zone: time.UTC}
@@ -246,7 +265,8 @@ func classifier(ctx context.Context, in Input) (Output, error) {
 		return Output{}, err
 	}
 	scope, _ := in.Params["error"].(map[string]any) // numbers as conditions compare them
-	if wait, known := classes.stated(scope, in.Services.Now()); known {
+	wait, known := classes.stated(scope, in.Services.Now())
+	if known {
 		scope["wait_ms"] = wait.Milliseconds()
 	}
 	pattern := classes.match(scope)
@@ -282,7 +302,13 @@ func classifier(ctx context.Context, in Input) (Output, error) {
 	return done(c, events...)
 }
 
-func (p *failedCall) classify(pattern *Pattern, classes *Classes, cfg Resilience, scope map[string]any, in Input) Classification {
+func (p *failedCall) classify(
+	pattern *Pattern,
+	classes *Classes,
+	cfg Resilience,
+	scope map[string]any,
+	in Input,
+) Classification {
 	e, _ := scope["error"].(map[string]any)
 	message, _ := e["message"].(string)
 	c := Classification{

@@ -76,7 +76,8 @@ func compaction(ctx context.Context, in Input) (Output, error) {
 			return Output{}, err
 		}
 		out.Results = append(out.Results, ref)
-		if stored != nil && !slices.ContainsFunc(out.Artifacts, func(a StoredArtifact) bool { return a.ID == stored.ID }) {
+		if stored != nil &&
+			!slices.ContainsFunc(out.Artifacts, func(a StoredArtifact) bool { return a.ID == stored.ID }) {
 			out.Artifacts = append(out.Artifacts, *stored)
 		}
 	}
@@ -142,7 +143,10 @@ func orphans(v compact.View, plan compact.Plan, all map[string]*keptResult) (cal
 	for _, t := range v.Turns {
 		for _, r := range t.Results {
 			kept := all[r.CallID]
-			if t.Number < plan.Keep || kept == nil || r.Short || slices.Contains(plan.Results, r.CallID) {
+			if t.Number < plan.Keep ||
+				kept == nil ||
+				r.Short ||
+				slices.Contains(plan.Results, r.CallID) {
 				continue
 			}
 			if same := kept.sameAs(); same != "" && !stays[same] {
@@ -184,6 +188,14 @@ func referenceTo(ctx context.Context, s Services, call string, r *keptResult) (R
 	if others != "" {
 		name = "reference_others"
 	}
-	note, err := text(ctx, s, name, "others", strings.TrimSpace(others), "call", artifactCall(id))
+	note, err := text(
+		ctx,
+		s,
+		name,
+		"others",
+		strings.TrimSpace(others),
+		"call",
+		artifactCall(id),
+	)
 	return Reference{CallID: call, Text: note, Artifact: id}, stored, err
 }

@@ -51,7 +51,8 @@ func compose(ctx context.Context, in Input) (Output, error) {
 	for _, k := range texts.Keys() {
 		c.texts[k] = texts.Text(k)
 	}
-	if err := diag.FromFindings("reading config:"+AgentConfig, r.Findings()); err != nil {
+	err = diag.FromFindings("reading config:"+AgentConfig, r.Findings())
+	if err != nil {
 		return Output{}, err
 	}
 	p, err := c.prompt()
@@ -107,7 +108,9 @@ func (p *Prompt) estimate() int64 {
 }
 
 // tokens estimates the tokens of a text by its bytes.
-func tokens(bytes int) int64 { return int64(bytes+3) / 4 }
+func tokens(bytes int) int64 {
+	return int64(bytes+3) / 4
+}
 
 // context returns the entries by their position, in order, each in a fence.
 func (c *composer) context() (map[string][]SystemText, error) {
@@ -139,9 +142,12 @@ func (c *composer) context() (map[string][]SystemText, error) {
 		}
 		add(position(h.Position), "hook:"+h.Hook, h.Ref, digest, origin, h.Text)
 	}
-	if limit := int64(c.ratio * float64(c.m.Window)); c.m.Window > 0 && used > limit {
+	limit := int64(c.ratio * float64(c.m.Window))
+	if c.m.Window > 0 && used > limit {
 		return nil, diag.New(diag.ValidationFailed, "composing the prompt of %s: its context has about %d tokens, and at most %d fit (%v of the window of %d): %s",
-			c.m.Directive.Ref, used, limit, c.ratio, c.m.Window, strings.Join(sizes, ", ")).WithDetail("tokens", used).WithDetail("max", limit)
+			c.m.Directive.Ref, used, limit, c.ratio, c.m.Window, strings.Join(sizes, ", ")).
+			WithDetail("tokens", used).
+			WithDetail("max", limit)
 	}
 	return out, nil
 }
@@ -181,13 +187,19 @@ func (c *composer) untrusted(ref item.Ref, verdict string) error {
 		WithDetail("ref", ref.String())
 	switch verdict {
 	case "agent", "runtime":
-		capability := policy.Cap("rye.draft." + string(ref.Kind) + "." + strings.ReplaceAll(ref.ID, "/", "."))
+		capability := policy.Cap(
+			"rye.draft." + string(ref.Kind) + "." + strings.ReplaceAll(ref.ID, "/", "."),
+		)
 		err = err.WithDetail("missing", string(capability))
 		if verdict == "agent" {
 			err = err.WithReason("context_agent")
 		}
 		return err
-	case string(diag.Unsigned), string(diag.HashMismatch), string(diag.SigInvalid), string(diag.SigMalformed), string(diag.Legacy):
+	case string(diag.Unsigned),
+		string(diag.HashMismatch),
+		string(diag.SigInvalid),
+		string(diag.SigMalformed),
+		string(diag.Legacy):
 		return err.WithReason("context_unsigned")
 	}
 	return err.WithReason("context_untrusted")
@@ -207,7 +219,13 @@ func (c *composer) cut(ref item.Ref, e *ContextItem) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	note, err := c.text("cut_context", "lines", strconv.Itoa(left), "call", verbName(policy.Load)+" "+string(args))
+	note, err := c.text(
+		"cut_context",
+		"lines",
+		strconv.Itoa(left),
+		"call",
+		verbName(policy.Load)+" "+string(args),
+	)
 	return e.Text[:end] + note, err
 }
 
@@ -218,7 +236,13 @@ func fence(ref, digest, verdict, text string) string {
 	for n := 1; strings.Contains(text, name); n++ {
 		name = "context-" + first16(item.DigestOf([]byte(digest+" "+strconv.Itoa(n))).String())
 	}
-	return fmt.Sprintf("<%s ref=%s trust=%s>\n%s\n</%[1]s>", name, attribute(ref), attribute(verdict), strings.TrimRight(text, "\n"))
+	return fmt.Sprintf(
+		"<%s ref=%s trust=%s>\n%s\n</%[1]s>",
+		name,
+		attribute(ref),
+		attribute(verdict),
+		strings.TrimRight(text, "\n"),
+	)
 }
 
 func first16(digest string) string {
@@ -235,8 +259,10 @@ func attribute(s string) string {
 func (c *composer) system(context []SystemText) ([]SystemText, error) {
 	out := []SystemText{}
 	// A thread that follows the system directive itself reads it in the first message.
-	if s := c.m.System; s != nil && s.Ref != c.m.Directive.Ref {
-		if body := strings.TrimSpace(tmpl.Inputs(s.Text, nil)); body != "" {
+	s := c.m.System
+	if s != nil && s.Ref != c.m.Directive.Ref {
+		body := strings.TrimSpace(tmpl.Inputs(s.Text, nil))
+		if body != "" {
 			out = append(out, SystemText{s.Ref, s.Digest, body})
 		}
 	}
@@ -248,7 +274,17 @@ func (c *composer) system(context []SystemText) ([]SystemText, error) {
 	f := c.m.Facts
 	environment := f.Environment
 	if f.Path != "" {
-		environment, err = c.text("environment", "path", f.Path, "platform", f.Platform, "shell", f.Shell, "git", f.Git)
+		environment, err = c.text(
+			"environment",
+			"path",
+			f.Path,
+			"platform",
+			f.Platform,
+			"shell",
+			f.Shell,
+			"git",
+			f.Git,
+		)
 		if err != nil {
 			return nil, err
 		}
@@ -262,14 +298,31 @@ func (c *composer) system(context []SystemText) ([]SystemText, error) {
 // facts returns the facts and one line for each verb that the thread may use.
 func (c *composer) facts() (string, error) {
 	f := c.m.Facts
-	text, err := c.text("facts", "date", f.Date, "system", f.System, "project", f.Project, "workspace", f.Workspace)
+	text, err := c.text(
+		"facts",
+		"date",
+		f.Date,
+		"system",
+		f.System,
+		"project",
+		f.Project,
+		"workspace",
+		f.Workspace,
+	)
 	if err != nil {
 		return "", err
 	}
 	lines := []string{text}
 	for _, verb := range []policy.Verb{policy.Search, policy.Load, policy.Execute, policy.Sign} {
-		if items := permitted(c.m.Capabilities, verb); len(items) > 0 {
-			line, err := c.text("may", "verb", string(verb), "items", strings.Join(items, ", "))
+		items := permitted(c.m.Capabilities, verb)
+		if len(items) > 0 {
+			line, err := c.text(
+				"may",
+				"verb",
+				string(verb),
+				"items",
+				strings.Join(items, ", "),
+			)
 			if err != nil {
 				return "", err
 			}
@@ -330,7 +383,10 @@ func (c *composer) first(placed map[string][]SystemText) ([]message.Block, error
 	if len(c.m.Attachments) == 0 {
 		return []message.Block{message.TextBlock(strings.Join(append(before, after...), "\n\n"))}, nil
 	}
-	out := append([]message.Block{message.TextBlock(strings.Join(before, "\n\n"))}, c.m.Attachments...)
+	out := append(
+		[]message.Block{message.TextBlock(strings.Join(before, "\n\n"))},
+		c.m.Attachments...,
+	)
 	if len(after) > 0 {
 		out = append(out, message.TextBlock(strings.Join(after, "\n\n")))
 	}
@@ -361,9 +417,22 @@ func (c *composer) accepts(i int, b message.Block) error {
 	}
 	switch {
 	case i >= maxAttachments:
-		return diag.New(diag.ValidationFailed, "composing the prompt of %s: it has %d attachments, and at most %d are permitted", c.m.Directive.Ref, len(c.m.Attachments), maxAttachments)
+		return diag.New(
+			diag.ValidationFailed,
+			"composing the prompt of %s: it has %d attachments, and at most %d are permitted",
+			c.m.Directive.Ref,
+			len(c.m.Attachments),
+			maxAttachments,
+		)
 	case need != "" && !slices.Contains(c.m.Accepts, need):
-		return diag.New(diag.ValidationFailed, "composing the prompt of %s: the model does not read attachment %d %s (%s)", c.m.Directive.Ref, i+1, b.Name, b.MediaType)
+		return diag.New(
+			diag.ValidationFailed,
+			"composing the prompt of %s: the model does not read attachment %d %s (%s)",
+			c.m.Directive.Ref,
+			i+1,
+			b.Name,
+			b.MediaType,
+		)
 	}
 	return nil
 }

@@ -60,7 +60,10 @@ func made(results []toolResult, a *response, number int) bool {
 	any := false
 	for i := range results {
 		r := &results[i]
-		if slices.ContainsFunc(a.Blocks, func(b message.Block) bool { return b.Type == message.ToolCall && b.ID == r.CallID }) {
+		if slices.ContainsFunc(a.Blocks, func(b message.Block) bool {
+			return b.Type == message.ToolCall &&
+				b.ID == r.CallID
+		}) {
 			r.answer = number
 			any = true
 		}
@@ -142,7 +145,9 @@ func (r *toolResult) fingerprint() string {
 }
 
 // call identifies a call with its arguments, whatever its result is.
-func (r *toolResult) call() string { return r.identity("") }
+func (r *toolResult) call() string {
+	return r.identity("")
+}
 
 func (r *toolResult) identity(result string) string {
 	input, _ := jsonx.ParseMessage(r.input) // arguments that do not parse are equal to none
@@ -152,7 +157,9 @@ func (r *toolResult) identity(result string) string {
 
 // code returns the error code in the result of a failed call, or "".
 func (r *toolResult) code() string {
-	if !r.IsError || len(r.Content) == 0 || r.Content[0].Type != message.Text {
+	if !r.IsError ||
+		len(r.Content) == 0 ||
+		r.Content[0].Type != message.Text {
 		return ""
 	}
 	code, _ := resulttext.Code(r.Content[0].Text)

@@ -59,7 +59,8 @@ func dispatch(ctx context.Context, in Input) (Output, error) {
 		events:   make([][]Event, len(p.Calls)),
 	}
 	for _, group := range groups(p.Calls, p.Parallel) {
-		if err := d.group(ctx, p.Calls, group, max(p.MaxParallel, 1)); err != nil {
+		err := d.group(ctx, p.Calls, group, max(p.MaxParallel, 1))
+		if err != nil {
 			return Output{}, err
 		}
 		if d.control(group) != nil {
@@ -134,7 +135,12 @@ func (d *dispatcher) call(ctx context.Context, c *pendingCall, i int) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	facts := map[string]any{"name": c.Name, "ref": c.Ref, "input": inputOf(c.Input), "tier": c.Tier.String()}
+	facts := map[string]any{
+		"name":  c.Name,
+		"ref":   c.Ref,
+		"input": inputOf(c.Input),
+		"tier":  c.Tier.String(),
+	}
 	if c.Problem == "" {
 		decided, err := d.hooks(ctx, "before_tool", map[string]any{"call": facts})
 		if err != nil {
@@ -182,7 +188,11 @@ func (d *dispatcher) call(ctx context.Context, c *pendingCall, i int) error {
 }
 
 // hooks runs the hooks of an event and returns their decision.
-func (d *dispatcher) hooks(ctx context.Context, event string, scope map[string]any) (*Control, error) {
+func (d *dispatcher) hooks(
+	ctx context.Context,
+	event string,
+	scope map[string]any,
+) (*Control, error) {
 	out, err := d.in.Services.Step(ctx, "run_hooks", map[string]any{"event": event, "context": scope})
 	if err != nil {
 		return nil, err
@@ -206,7 +216,8 @@ func (d *dispatcher) leaveOut(ctx context.Context, c *pendingCall, i int, by *Co
 		r.Content = []message.Block{message.TextBlock(failure(diag.PolicyDenied, reason))}
 		d.events[i] = append(d.events[i], event("tool_denied", map[string]any{"call_id": c.CallID, "code": diag.PolicyDenied, "message": reason}))
 	}
-	if err := d.in.Services.Answer(ctx, c.Call, r); err != nil {
+	err := d.in.Services.Answer(ctx, c.Call, r)
+	if err != nil {
 		return err
 	}
 	d.results[i] = &r
@@ -217,7 +228,8 @@ func (d *dispatcher) leaveOut(ctx context.Context, c *pendingCall, i int, by *Co
 func (d *dispatcher) sendBack(ctx context.Context, c *pendingCall, i int, by *Control) error {
 	reason := cmp.Or(by.Message, by.Feedback, "the hook "+by.By+" refused the outputs")
 	r := Result{CallID: c.CallID, IsError: true, Content: []message.Block{message.TextBlock(failure(diag.ValidationFailed, reason))}}
-	if err := d.in.Services.Answer(ctx, c.Call, r); err != nil {
+	err := d.in.Services.Answer(ctx, c.Call, r)
+	if err != nil {
 		return err
 	}
 	d.results[i] = &r

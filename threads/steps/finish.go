@@ -96,7 +96,9 @@ func finish(ctx context.Context, in Input) (Output, error) {
 	return tail.end(ctx, in, p.Declared)
 }
 
-func answered(l transcript.Line) bool { return l.Event == "model_response" }
+func answered(l transcript.Line) bool {
+	return l.Event == "model_response"
+}
 
 // tail is the end of a conversation: the responses without calls, the newest first,
 // and how often the model was asked to go on.

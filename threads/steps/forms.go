@@ -31,7 +31,9 @@ type Attempt struct {
 
 // types returns the types that a step decodes its parameters into, and that it writes.
 func types(name string) (params, result reflect.Type) {
-	of := func(p, r any) (reflect.Type, reflect.Type) { return reflect.TypeOf(p), reflect.TypeOf(r) }
+	of := func(p, r any) (reflect.Type, reflect.Type) {
+		return reflect.TypeOf(p), reflect.TypeOf(r)
+	}
 	switch name {
 	case "cancel_checker":
 		return of(inboxParams{}, inboxRequest{})
@@ -114,7 +116,12 @@ func blockSchema() map[string]any {
 			properties[name] = map[string]any{"type": kind}
 		}
 	}
-	return map[string]any{"type": "object", "title": "block", "required": []any{"type"}, "properties": properties}
+	return map[string]any{
+		"type":       "object",
+		"title":      "block",
+		"required":   []any{"type"},
+		"properties": properties,
+	}
 }
 
 func orNull(s map[string]any) map[string]any {
@@ -138,7 +145,12 @@ func structSchema(t reflect.Type) map[string]any {
 			required = append(required, name)
 		}
 	}
-	return map[string]any{"type": "object", "properties": properties, "required": required, "additionalProperties": false}
+	return map[string]any{
+		"type":                 "object",
+		"properties":           properties,
+		"required":             required,
+		"additionalProperties": false,
+	}
 }
 
 // CheckResult returns an error that names the first member of a step's result that has
@@ -149,7 +161,8 @@ func CheckResult(name string, data map[string]any) error {
 	if result == nil {
 		return nil
 	}
-	if found := misfit(schemaOf(result), data, "", false); found != "" {
+	found := misfit(schemaOf(result), data, "", false)
+	if found != "" {
 		return diag.New(diag.ExecutionFailed, "running the step %s: its result does not fit: %s", name, found)
 	}
 	return nil
@@ -158,7 +171,8 @@ func CheckResult(name string, data map[string]any) error {
 // checkParams returns an error that names the first parameter which a type does not have, or
 // has with another type.
 func checkParams(name string, t reflect.Type, p map[string]any) error {
-	if found := misfit(schemaOf(t), p, "", true); found != "" {
+	found := misfit(schemaOf(t), p, "", true)
+	if found != "" {
 		return diag.New(diag.ValidationFailed, "reading the parameters of the step %s: %s", name, found)
 	}
 	return nil
@@ -187,7 +201,8 @@ func misfit(s map[string]any, v any, at string, only bool) string {
 	case []any:
 		items, _ := s["items"].(map[string]any)
 		for i, x := range v {
-			if found := misfit(items, x, at+"["+strconv.Itoa(i)+"]", only); found != "" {
+			found := misfit(items, x, at+"["+strconv.Itoa(i)+"]", only)
+			if found != "" {
 				return found
 			}
 		}
@@ -207,9 +222,13 @@ func misfitIn(s, object map[string]any, at string, only bool) string {
 			sub = others
 		}
 		if !known && closed && only {
-			return path + " is unknown; known are " + cmp.Or(strings.Join(slices.Sorted(maps.Keys(properties)), ", "), "none")
+			return path + " is unknown; known are " + cmp.Or(
+				strings.Join(slices.Sorted(maps.Keys(properties)), ", "),
+				"none",
+			)
 		}
-		if found := misfit(sub, object[key], path, only); found != "" {
+		found := misfit(sub, object[key], path, only)
+		if found != "" {
 			return found
 		}
 	}

@@ -76,7 +76,21 @@ func resultGuard(ctx context.Context, in Input) (Output, error) {
 	if err != nil {
 		return Output{}, err
 	}
-	note, err := text(ctx, in.Services, "cut_result", "lines", "\x00", "first", "\x01", "last", "\x02", "total", "\x03", "call", "\x04")
+	note, err := text(
+		ctx,
+		in.Services,
+		"cut_result",
+		"lines",
+		"\x00",
+		"first",
+		"\x01",
+		"last",
+		"\x02",
+		"total",
+		"\x03",
+		"call",
+		"\x04",
+	)
 	if err != nil {
 		return Output{}, err
 	}
@@ -156,13 +170,16 @@ func (g *guard) forget(l *transcript.Line) error {
 		clear(g.sent) // those of the turns that stay, too: they are few
 	}
 	for _, r := range d.Results {
-		maps.DeleteFunc(g.sent, func(_, call string) bool { return call == r.CallID })
+		maps.DeleteFunc(g.sent, func(_, call string) bool {
+			return call == r.CallID
+		})
 	}
 	return nil
 }
 
 func (g *guard) remember(id string, content []message.Block) {
-	if key := g.key(content); key != "" && g.sent[key] == "" {
+	key := g.key(content)
+	if key != "" && g.sent[key] == "" {
 		g.sent[key] = id
 	}
 }
@@ -201,7 +218,10 @@ func (g *guard) result(r *Result, budget int64) (Guarded, *StoredArtifact) {
 	if n := textBytes(out.Content); tokens(n) > budget {
 		stored = g.cut(&out, int(budget)*4)
 	}
-	if key := g.key(out.Content); key != "" && g.sent[key] != "" && g.sent[key] != r.CallID {
+	key := g.key(out.Content)
+	if key != "" &&
+		g.sent[key] != "" &&
+		g.sent[key] != r.CallID {
 		out.SameAs = g.sent[key]
 		b, _ := jsonx.Marshal(map[string]any{"same_as": out.SameAs}) // a text
 		out.Content = []message.Block{message.TextBlock(string(b))}
@@ -227,7 +247,9 @@ func (g *guard) readable(content []message.Block) []message.Block {
 		if b.MediaType == "application/pdf" {
 			kind = "pdf"
 		}
-		if b.Type == message.Text || slices.Contains(g.accepts, kind) || b.Type == message.File && kind != "pdf" && strings.HasPrefix(b.MediaType, "text/") {
+		if b.Type == message.Text ||
+			slices.Contains(g.accepts, kind) ||
+			b.Type == message.File && kind != "pdf" && strings.HasPrefix(b.MediaType, "text/") {
 			out = append(out, b)
 			continue
 		}
@@ -235,11 +257,17 @@ func (g *guard) readable(content []message.Block) []message.Block {
 		if b.Artifact != "" {
 			name += " " + b.Artifact
 		}
-		note := strings.NewReplacer("\x00", b.MediaType, "\x01", strings.TrimSpace(name)).Replace(g.omitted)
+		note := strings.NewReplacer(
+			"\x00",
+			b.MediaType,
+			"\x01",
+			strings.TrimSpace(name),
+		).Replace(g.omitted)
 		if strings.TrimSpace(name) == "" {
 			note = strings.Replace(note, b.MediaType+" :", b.MediaType+":", 1)
 		}
-		if last := len(out) - 1; last >= 0 && out[last].Type == message.Text {
+		last := len(out) - 1
+		if last >= 0 && out[last].Type == message.Text {
 			out[last] = message.TextBlock(out[last].Text + "\n" + note)
 			continue
 		}
@@ -315,7 +343,9 @@ func artifactText(s string, width int) (text, ext string) {
 
 // resolveSame returns the content that a result refers to by same_as.
 func resolveSame(lines []transcript.Line, content []message.Block) ([]message.Block, error) {
-	if len(content) != 1 || content[0].Type != message.Text || !strings.HasPrefix(content[0].Text, `{"same_as":`) {
+	if len(content) != 1 ||
+		content[0].Type != message.Text ||
+		!strings.HasPrefix(content[0].Text, `{"same_as":`) {
 		return content, nil
 	}
 	var same struct {

@@ -56,13 +56,20 @@ type HookLayer struct {
 // the user or of the project replaces the builtin one with its id.
 // Those with which a thread must not start are findings: of an unknown event, or of a
 // control action that could not be run.
-func LoadHooks(layers []HookLayer, of []hooks.Hook, from string, rules *hooks.Rules) ([]Hook, []diag.Finding) {
+func LoadHooks(
+	layers []HookLayer,
+	of []hooks.Hook,
+	from string,
+	rules *hooks.Rules,
+) ([]Hook, []diag.Finding) {
 	out := bound(of, DirectiveHooks, from, rules)
 	fs := diag.WithPath(rules.CheckUsable(of, nil), from)
 	replaced := map[string]bool{}
 	for _, l := range layers {
 		list, found := hooks.Read(l.Doc, l.Source)
-		list = slices.DeleteFunc(list, func(h hooks.Hook) bool { return rules.Graph(h.Event) }) // no thread has them
+		list = slices.DeleteFunc(list, func(h hooks.Hook) bool {
+			return rules.Graph(h.Event)
+		}) // no thread has them
 		found = append(found, rules.CheckUsable(list, l.Doc)...)
 		fs = append(fs, diag.WithPath(found, l.Path)...)
 		if l.Source != BuiltinHooks {
@@ -76,14 +83,22 @@ func LoadHooks(layers []HookLayer, of []hooks.Hook, from string, rules *hooks.Ru
 	for _, l := range layers {
 		builtin[l.Path] = builtin[l.Path] || l.Source == BuiltinHooks
 	}
-	out = slices.DeleteFunc(out, func(h Hook) bool { return builtin[h.From] && replaced[h.ID] })
+	out = slices.DeleteFunc(out, func(h Hook) bool {
+		return builtin[h.From] && replaced[h.ID]
+	})
 	for i := range out {
-		if _, err := cond.Parse(out[i].Condition); out[i].Condition != "" && err != nil {
+		_, err := cond.Parse(out[i].Condition)
+		if out[i].Condition != "" && err != nil {
 			f := diag.Errorf(diag.ConfigError, 0, 0, "the condition of the hook %s cannot be written as a text: %v", out[i].ID, err)
-			fs = append(fs, diag.WithPath([]diag.Finding{f}, out[i].From)...)
+			fs = append(fs, diag.WithPath(
+				[]diag.Finding{f},
+				out[i].From,
+			)...)
 		}
 	}
-	slices.SortStableFunc(out, func(a, b Hook) int { return cmp.Compare(a.Source, b.Source) })
+	slices.SortStableFunc(out, func(a, b Hook) int {
+		return cmp.Compare(a.Source, b.Source)
+	})
 	return out, fs
 }
 
@@ -147,7 +162,9 @@ func runHooks(ctx context.Context, in Input) (Output, error) {
 	if err != nil {
 		return Output{}, err
 	}
-	p.Hooks = slices.DeleteFunc(p.Hooks, func(h Hook) bool { return h.Event != p.Event })
+	p.Hooks = slices.DeleteFunc(p.Hooks, func(h Hook) bool {
+		return h.Event != p.Event
+	})
 	root, err := in.Services.Config(ctx, EventsConfig)
 	if err != nil {
 		return Output{}, err
@@ -174,7 +191,8 @@ func runHooks(ctx context.Context, in Input) (Output, error) {
 		result: HookResult{Texts: []HookText{}},
 	}
 	for i := range p.Hooks {
-		if err := r.hook(ctx, &p.Hooks[i]); err != nil {
+		err := r.hook(ctx, &p.Hooks[i])
+		if err != nil {
 			return Output{}, err
 		}
 	}
@@ -247,7 +265,8 @@ func named(scope map[string]any) map[string]any {
 	}
 	var names cond.Names
 	add := func(v any) {
-		if s, ok := v.(string); ok && s != "" && !slices.Contains(names, s) {
+		s, ok := v.(string)
+		if ok && s != "" && !slices.Contains(names, s) {
 			names = append(names, s)
 		}
 	}
@@ -346,12 +365,19 @@ func (h *Hook) stated() string {
 }
 
 func sourceNames() map[int64]string {
-	return map[int64]string{UserHooks: "user", DirectiveHooks: "directive", ProjectHooks: "project", BuiltinHooks: "builtin", InfraHooks: "infra"}
+	return map[int64]string{
+		UserHooks:      "user",
+		DirectiveHooks: "directive",
+		ProjectHooks:   "project",
+		BuiltinHooks:   "builtin",
+		InfraHooks:     "infra",
+	}
 }
 
 // decide keeps a decision. Where every hook runs, a denial replaces another decision.
 func (r *hookRun) decide(h *Hook, c *Control) {
-	if c == nil || r.result.Control != nil && (c.Action != "deny" || r.result.Control.Action == "deny") {
+	if c == nil ||
+		r.result.Control != nil && (c.Action != "deny" || r.result.Control.Action == "deny") {
 		return
 	}
 	c.By = h.ID
@@ -407,7 +433,8 @@ func unwrap(data any) any {
 
 // render fills in the templates of a value. The values are not templates again.
 func render(v any, scope map[string]any) (any, error) {
-	if m, ok := v.(map[string]any); ok && m == nil {
+	m, ok := v.(map[string]any)
+	if ok && m == nil {
 		return nil, nil
 	}
 	t, problems := interpolate.Compile(v)
@@ -434,7 +461,9 @@ func (r *hookRun) decision(h *Hook, data any) (c, unread *Control, err error) {
 	}
 	err = diag.New(diag.ValidationFailed, "the hook decided %s, and at %s %s", c.Action, h.Event, may)
 	if hooks.Stops(c.Action) {
-		unread = r.rule.Closed("the hook " + h.ID + " decided " + c.Action + ", which " + h.Event + " does not permit")
+		unread = r.rule.Closed(
+			"the hook " + h.ID + " decided " + c.Action + ", which " + h.Event + " does not permit",
+		)
 	}
 	return nil, unread, err
 }

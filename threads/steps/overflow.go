@@ -37,7 +37,8 @@ func (c *Classification) length(p *Pattern, in Input, longFrom int64) error {
 	default:
 		return nil
 	}
-	if smaller := in.Usage.Window == 0 || tokens < in.Usage.Window; c.Window == 0 && tokens > 0 && smaller {
+	smaller := in.Usage.Window == 0 || tokens < in.Usage.Window
+	if c.Window == 0 && tokens > 0 && smaller {
 		c.Window = tokens
 	}
 	return nil

@@ -48,7 +48,14 @@ func Replacement(agent map[string]any, r Replaced) (string, error) {
 			parts = append(parts, fenced("person", "person", text))
 		}
 	}
-	whole, err := fill(texts, "summary_whole", "lines", strconv.FormatInt(r.Lines, 10), "call", artifactCall(r.Artifact))
+	whole, err := fill(
+		texts,
+		"summary_whole",
+		"lines",
+		strconv.FormatInt(r.Lines, 10),
+		"call",
+		artifactCall(r.Artifact),
+	)
 	return strings.Join(append(parts, whole), "\n"), err
 }
 

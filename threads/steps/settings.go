@@ -41,7 +41,12 @@ func Configs(name string) []string {
 }
 
 // config reads a configuration with a typed reader and reports its mistakes.
-func config[T any](ctx context.Context, s Services, id string, read func(*tree.Reader) T) (T, error) {
+func config[T any](
+	ctx context.Context,
+	s Services,
+	id string,
+	read func(*tree.Reader) T,
+) (T, error) {
 	var none T
 	root, err := s.Config(ctx, id)
 	if err != nil {
@@ -143,7 +148,9 @@ type Defaults struct {
 func ReadDefaults(r *tree.Reader) Defaults {
 	limits := r.Map("limits")
 	output := r.Map("output")
-	whole := func(name string) int64 { return limits.Int(name, 0, 0, math.MaxInt64) }
+	whole := func(name string) int64 {
+		return limits.Int(name, 0, 0, math.MaxInt64)
+	}
 	d := Defaults{
 		Limits: Limits{
 			Turns:           whole("turns"),

@@ -147,7 +147,9 @@ func All() map[string]Step {
 // the name of each.
 // result_guard is called by the kernel, control and emitter by hooks. Each is resolved before
 // the thread begins, so a missing step is refused without a log.
-func Called() []string { return []string{"result_guard", "control", "emitter"} }
+func Called() []string {
+	return []string{"result_guard", "control", "emitter"}
+}
 
 // event returns an event whose data is a struct.
 func event(name string, data any) Event {

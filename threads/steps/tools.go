@@ -23,7 +23,9 @@ const (
 	maxItems = 24 // ids in the description of a verb
 )
 
-func verbName(v policy.Verb) string { return "rye_" + string(v) }
+func verbName(v policy.Verb) string {
+	return "rye_" + string(v)
+}
 
 // tools returns the definitions, sorted by name.
 func (c *composer) tools() ([]Offer, error) {
@@ -60,7 +62,9 @@ func (c *composer) tools() ([]Offer, error) {
 		}
 		out = append(out, offer)
 	}
-	slices.SortFunc(out, func(a, b Offer) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortFunc(out, func(a, b Offer) int {
+		return cmp.Compare(a.Name, b.Name)
+	})
 	return out, nil
 }
 
@@ -72,7 +76,10 @@ func (c *composer) verb(v VerbTool) (Offer, error) {
 	o := v.Offer
 	o.Name = verbName(v.Verb)
 	if n := len(v.Items); n > 0 && n <= maxItems {
-		list, err := c.text("permitted", "items", strings.Join(slices.Sorted(slices.Values(v.Items)), ", "))
+		list, err := c.text("permitted", "items", strings.Join(
+			slices.Sorted(slices.Values(v.Items)),
+			", ",
+		))
 		if err != nil {
 			return o, err
 		}
@@ -149,7 +156,8 @@ func Narrow(caps policy.Set, id string) bool {
 func ExactTools(caps policy.Set) []string {
 	var out []string
 	for _, c := range caps {
-		if id := strings.ReplaceAll(strings.TrimPrefix(string(c), "rye.execute.tool."), ".", "/"); isExactTool(string(c)) && !slices.Contains(out, id) {
+		id := strings.ReplaceAll(strings.TrimPrefix(string(c), "rye.execute.tool."), ".", "/")
+		if isExactTool(string(c)) && !slices.Contains(out, id) {
 			out = append(out, id)
 		}
 	}
@@ -171,7 +179,12 @@ func OutputSchema(outputs []Field) (json.RawMessage, error) {
 			required = append(required, o.Name)
 		}
 	}
-	b, err := jsonx.Marshal(map[string]any{"type": "object", "additionalProperties": false, "required": required, "properties": properties})
+	b, err := jsonx.Marshal(map[string]any{
+		"type":                 "object",
+		"additionalProperties": false,
+		"required":             required,
+		"properties":           properties,
+	})
 	if err != nil {
 		return nil, diag.New(diag.ValidationFailed, "writing the schema of the outputs: %w", err)
 	}

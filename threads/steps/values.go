@@ -122,7 +122,8 @@ func params[T any](name string, in Input) (T, error) {
 		err = d.Decode(&v)
 	}
 	if err != nil {
-		if plain := checkParams(name, reflect.TypeFor[T](), in.Params); plain != nil {
+		plain := checkParams(name, reflect.TypeFor[T](), in.Params)
+		if plain != nil {
 			return v, plain
 		}
 		return v, diag.New(diag.ValidationFailed, "reading the parameters of the step %s: %w", name, err)

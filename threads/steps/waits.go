@@ -50,7 +50,13 @@ func readWaits(r *tree.Reader) (out []Wait) {
 		}
 		if v := m.Value("when"); v != nil {
 			var fs []diag.Finding
-			w.when, fs = cond.Compile(r.Doc(), m.Path("when"), m.Name("when"), v, diag.ConfigError)
+			w.when, fs = cond.Compile(
+				r.Doc(),
+				m.Path("when"),
+				m.Name("when"),
+				v,
+				diag.ConfigError,
+			)
 			for _, f := range fs {
 				m.Add(f)
 			}
@@ -67,7 +73,8 @@ func (c *Classes) stated(scope map[string]any, now time.Time) (time.Duration, bo
 		if !w.when.Match(scope) {
 			continue
 		}
-		if d, ok := w.read(valueAt(scope, w.Path), now); ok {
+		d, ok := w.read(valueAt(scope, w.Path), now)
+		if ok {
 			return d, true
 		}
 	}
@@ -103,7 +110,8 @@ func (w *Wait) read(v any, now time.Time) (time.Duration, bool) {
 		return d, d <= maxWait
 	}
 	for _, layout := range []string{time.RFC3339, time.RFC1123, "2006-01-02 15:04:05"} {
-		if at, err := time.ParseInLocation(layout, text, w.Zone); err == nil {
+		at, err := time.ParseInLocation(layout, text, w.Zone)
+		if err == nil {
 			return max(at.Sub(now), 0), at.Sub(now) <= maxWait
 		}
 	}
@@ -135,13 +143,17 @@ func spelled(text string) (sum time.Duration, ok bool) {
 	}
 	rest := strings.ToLower(text)
 	for rest != "" {
-		digits := strings.IndexFunc(rest, func(r rune) bool { return (r < '0' || r > '9') && r != '.' })
+		digits := strings.IndexFunc(rest, func(r rune) bool {
+			return (r < '0' || r > '9') && r != '.'
+		})
 		if digits <= 0 {
 			return 0, false
 		}
 		n, err := strconv.ParseFloat(rest[:digits], 64)
 		rest = strings.TrimLeft(rest[digits:], " ")
-		end := strings.IndexFunc(rest, func(r rune) bool { return r < 'a' || r > 'z' })
+		end := strings.IndexFunc(rest, func(r rune) bool {
+			return r < 'a' || r > 'z'
+		})
 		if end < 0 {
 			end = len(rest)
 		}
@@ -162,5 +174,9 @@ func spelled(text string) (sum time.Duration, ok bool) {
 
 // notice states when the service accepts the next request, for the person who reads the error.
 func notice(wait time.Duration, now time.Time) string {
-	return fmt.Sprintf("; the service accepts the next request in %s, on %s", wait.Round(time.Second), now.Add(wait).UTC().Format("2006-01-02 at 15:04:05 UTC"))
+	return fmt.Sprintf(
+		"; the service accepts the next request in %s, on %s",
+		wait.Round(time.Second),
+		now.Add(wait).UTC().Format("2006-01-02 at 15:04:05 UTC"),
+	)
 }

@@ -40,7 +40,13 @@ func watchdog(ctx context.Context, in Input) (Output, error) {
 	if err != nil {
 		return Output{}, err
 	}
-	limit := int(max(cfg.RepeatHint, cfg.RepeatStop, cfg.EqualHint, cfg.EqualStop, cfg.FailureHint)) + 1
+	limit := int(max(
+		cfg.RepeatHint,
+		cfg.RepeatStop,
+		cfg.EqualHint,
+		cfg.EqualStop,
+		cfg.FailureHint,
+	)) + 1
 	last, err := results(in.Conversation, limit)
 	if err != nil || len(last) == 0 {
 		return Output{Success: err == nil, Data: map[string]any{"stop": nil, "hints": 0}}, err
@@ -56,7 +62,9 @@ func watchdog(ctx context.Context, in Input) (Output, error) {
 	same := inARow(answers, (*toolResult).fingerprint)
 	equal := inARow(answers, (*toolResult).call)
 	failed := w.failures()
-	polls := !slices.ContainsFunc(answers[0], func(r toolResult) bool { return !slices.Contains(p.Polls, r.CallID) })
+	polls := !slices.ContainsFunc(answers[0], func(r toolResult) bool {
+		return !slices.Contains(p.Polls, r.CallID)
+	})
 	switch {
 	case !polls && cfg.RepeatStop > 0 && same >= int(cfg.RepeatStop):
 		w.end(kindRepeated, same, cfg.RepeatStop)
@@ -68,7 +76,14 @@ func watchdog(ctx context.Context, in Input) (Output, error) {
 		err = w.hint(kindEqual, equal, answers[equal-1], "equal")
 	case cfg.FailureHint > 0 && len(failed) >= int(cfg.FailureHint):
 		w.tools = strings.TrimPrefix(failed[0].Ref, "tool:")
-		err = w.hint(kindFailures, len(failed), failed[len(failed)-1:], "failures", "codes", codes(failed))
+		err = w.hint(
+			kindFailures,
+			len(failed),
+			failed[len(failed)-1:],
+			"failures",
+			"codes",
+			codes(failed),
+		)
 	}
 	if err != nil {
 		return Output{}, err
@@ -101,8 +116,15 @@ func (w *watch) hint(kind string, count int, oldest []toolResult, name string, v
 	if w.in.hinted(kind, oldest[len(oldest)-1].at) {
 		return nil
 	}
-	s, err := text(w.ctx, w.in.Services, name, append([]string{"tool", w.tools, "count", strconv.Itoa(count)}, values...)...)
-	w.events = append(w.events, event("watchdog", map[string]any{"kind": kind, "count": count, "fingerprint": w.fp}), added("watchdog", s))
+	s, err := text(w.ctx, w.in.Services, name, append(
+		[]string{"tool", w.tools, "count", strconv.Itoa(count)},
+		values...,
+	)...)
+	w.events = append(
+		w.events,
+		event("watchdog", map[string]any{"kind": kind, "count": count, "fingerprint": w.fp}),
+		added("watchdog", s),
+	)
 	w.hints++
 	return err
 }
@@ -129,7 +151,9 @@ func byAnswer(last []toolResult) [][]toolResult {
 	var out [][]toolResult
 	for _, r := range last {
 		n := len(out) - 1
-		if n < 0 || r.answer == 0 || out[n][0].answer != r.answer {
+		if n < 0 ||
+			r.answer == 0 ||
+			out[n][0].answer != r.answer {
 			out = append(out, []toolResult{r})
 			continue
 		}
@@ -163,7 +187,8 @@ func inARow(answers [][]toolResult, id func(*toolResult) string) int {
 func names(answer []toolResult) string {
 	var out []string
 	for _, r := range answer {
-		if name := strings.TrimPrefix(r.Ref, "tool:"); !slices.Contains(out, name) {
+		name := strings.TrimPrefix(r.Ref, "tool:")
+		if !slices.Contains(out, name) {
 			out = append(out, name)
 		}
 	}
@@ -185,7 +210,8 @@ func (in *Input) hinted(kind string, from int) bool {
 func codes(failed []toolResult) string {
 	var out []string
 	for i := range failed {
-		if c := failed[i].code(); c != "" && !slices.Contains(out, c) {
+		c := failed[i].code()
+		if c != "" && !slices.Contains(out, c) {
 			out = append(out, c)
 		}
 	}

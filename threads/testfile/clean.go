@@ -70,7 +70,8 @@ func (c *Cleaner) value(v any) any {
 // nested cleans a text, and one that is JSON itself by its values: a quote or a line feed is
 // written in another way in it. A text without a secret stays as it is.
 func (c *Cleaner) nested(s string) string {
-	if t := strings.TrimSpace(s); strings.HasPrefix(t, "{") || strings.HasPrefix(t, "[") {
+	t := strings.TrimSpace(s)
+	if strings.HasPrefix(t, "{") || strings.HasPrefix(t, "[") {
 		v, fs := jsonx.ParseMessage([]byte(t))
 		before, err := jsonx.Marshal(v)
 		if err == nil && len(fs) == 0 {
@@ -104,7 +105,8 @@ func (c *Cleaner) text(s string) string {
 // Recorded removes secrets from a recording.
 func (c *Cleaner) Recorded(r *threads.Recorded) error {
 	for i := range r.Events {
-		if err := c.object(&r.Events[i].Data); err != nil {
+		err := c.object(&r.Events[i].Data)
+		if err != nil {
 			return err
 		}
 	}

@@ -40,7 +40,12 @@ func Calls(was, is []threads.CallOutcome) (Difference, bool) {
 		default:
 			continue
 		}
-		at.Diff = linediff.Unified("recorded", "now", []byte(calls(was)), []byte(calls(is)))
+		at.Diff = linediff.Unified(
+			"recorded",
+			"now",
+			[]byte(calls(was)),
+			[]byte(calls(is)),
+		)
 		return at, true
 	}
 	return Difference{}, false
@@ -56,10 +61,19 @@ func calls(list []threads.CallOutcome) string {
 
 // call renders a call as lines. Its id is left out: a service invents it.
 func call(c *threads.CallOutcome) string {
-	return fmt.Sprintf("turn %d: %s\n%s\nresult, error: %t\n%s", c.Turn, c.Name, indented(canonical(c.Input)), c.IsError, c.Text)
+	return fmt.Sprintf(
+		"turn %d: %s\n%s\nresult, error: %t\n%s",
+		c.Turn,
+		c.Name,
+		indented(canonical(c.Input)),
+		c.IsError,
+		c.Text,
+	)
 }
 
-func indented(s string) string { return "  " + strings.ReplaceAll(s, "\n", "\n  ") }
+func indented(s string) string {
+	return "  " + strings.ReplaceAll(s, "\n", "\n  ")
+}
 
 // Results compares how the threads ended. unused is the number of recorded answers of the
 // model that the replay did not ask for.
@@ -72,7 +86,12 @@ func Results(was, is *threads.Result, unused int) (Difference, bool) {
 	if before == after {
 		return Difference{}, false
 	}
-	return Difference{Part: PartResult, Diff: linediff.Unified("recorded", "now", []byte(before), []byte(after))}, true
+	return Difference{Part: PartResult, Diff: linediff.Unified(
+		"recorded",
+		"now",
+		[]byte(before),
+		[]byte(after),
+	)}, true
 }
 
 func result(r *threads.Result) string {
@@ -93,7 +112,12 @@ func Changed(c *threads.CallOutcome, now string) Difference {
 		Turn: c.Turn,
 		Part: PartTool,
 		Tool: c.Name,
-		Diff: linediff.Unified("recorded", "now", []byte(was), []byte(c.Ref+" "+now+"\n")),
+		Diff: linediff.Unified(
+			"recorded",
+			"now",
+			[]byte(was),
+			[]byte(c.Ref+" "+now+"\n"),
+		),
 	}
 }
 
@@ -103,7 +127,10 @@ func Mismatch(id string, found []Difference) error {
 		return nil
 	}
 	d := found[0]
-	return diag.New(diag.ReplayMismatch, "testing %s: %s", id, d.Headline()).WithReason("test_differs").WithDetail("test", id).WithDetail("part", d.Part)
+	return diag.New(diag.ReplayMismatch, "testing %s: %s", id, d.Headline()).
+		WithReason("test_differs").
+		WithDetail("test", id).
+		WithDetail("part", d.Part)
 }
 
 // Headline states in one line what differs.

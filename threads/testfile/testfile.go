@@ -96,13 +96,15 @@ func Read(id string, text []byte) (*File, error) {
 	f.Facts = Facts{facts.Text("date"), facts.Text("system"), facts.Text("project"), facts.Text("workspace")}
 	expect := r.Map("expect")
 	f.Recorded.Result = &threads.Result{Status: expect.Text("status"), Text: expect.Text("text")}
-	if err := diag.FromFindings("reading the recording "+id, r.Findings()); err != nil {
+	err := diag.FromFindings("reading the recording "+id, r.Findings())
+	if err != nil {
 		return nil, err
 	}
 	if f.Recorded.Inputs, _ = doc.Root["inputs"].(map[string]any); f.Recorded.Inputs == nil {
 		f.Recorded.Inputs = map[string]any{}
 	}
-	if m, _ := doc.Root["expect"].(map[string]any); m != nil {
+	m, _ := doc.Root["expect"].(map[string]any)
+	if m != nil {
 		f.Recorded.Result.Outputs, _ = m["outputs"].(map[string]any)
 	}
 	events, _ := doc.Root["events"].([]any)

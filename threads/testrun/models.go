@@ -26,7 +26,8 @@ type ModelChoice struct {
 func ParseModelChoice(text string) (ModelChoice, error) {
 	provider, model, found := strings.Cut(text, "=")
 	if !found {
-		provider, model = "", text
+		provider = ""
+		model = text
 	}
 	if model == "" || found && provider == "" {
 		return ModelChoice{}, diag.New(diag.Usage, "reading --model %q: it must be MODEL or PROVIDER=MODEL", text)
@@ -70,7 +71,13 @@ type ModelReport struct {
 
 // RunModel runs the directives of tests with a model. o has the permissions and the limits of
 // each thread. A thread that fails is a result; the error is that of ctx.
-func RunModel(ctx context.Context, p *project.Project, refs []item.Ref, m ModelChoice, o threadhost.Options) (*ModelReport, error) {
+func RunModel(
+	ctx context.Context,
+	p *project.Project,
+	refs []item.Ref,
+	m ModelChoice,
+	o threadhost.Options,
+) (*ModelReport, error) {
 	r := &ModelReport{Model: m.String(), Tests: len(refs), Runs: []ModelRun{}}
 	for _, ref := range refs {
 		run := runModel(ctx, p, ref, m, o)
@@ -90,7 +97,13 @@ func RunModel(ctx context.Context, p *project.Project, refs []item.Ref, m ModelC
 	return r, nil
 }
 
-func runModel(ctx context.Context, p *project.Project, ref item.Ref, m ModelChoice, o threadhost.Options) ModelRun {
+func runModel(
+	ctx context.Context,
+	p *project.Project,
+	ref item.Ref,
+	m ModelChoice,
+	o threadhost.Options,
+) ModelRun {
 	run := ModelRun{Test: ref.String()}
 	began := time.Now()
 	f, err := testFile(ctx, p, ref)
@@ -103,11 +116,17 @@ func runModel(ctx context.Context, p *project.Project, ref item.Ref, m ModelChoi
 	}
 	var res *threads.Result
 	if err == nil {
-		o.Params, o.Provider, o.Model, o.NoSuspend, o.NoFallback = f.Recorded.Inputs, m.Provider, m.Model, true, true
+		o.Params = f.Recorded.Inputs
+		o.Provider = m.Provider
+		o.Model = m.Model
+		o.NoSuspend = true
+		o.NoFallback = true
 		res, err = threadhost.Start(ctx, p, &o)
 	}
 	if res != nil {
-		run.Thread, run.Status, run.Cost = res.ThreadID, res.Status, res.Cost
+		run.Thread = res.ThreadID
+		run.Status = res.Status
+		run.Cost = res.Cost
 		run.Success = err == nil && res.Status == threads.Completed
 		_, differs := testfile.Results(f.Recorded.Result, res, 0)
 		run.Same = run.Success && !differs

@@ -69,13 +69,24 @@ func Record(ctx context.Context, p *project.Project, o RecordOptions) (*Recorded
 	if ref.Kind != item.Test {
 		return nil, diag.New(diag.Usage, "recording %s: %s is not an id of the kind test", o.Thread, ref)
 	}
-	f := &testfile.File{ID: ref.ID, Version: "1.0.0", Description: "Recorded from directive:" + recorded.Directive + ".", Recorded: recorded,
-		Facts: testfile.Facts{Date: recorded.Date, System: runtime.GOOS, Project: filepath.Base(p.Spaces.ProjectDir), Workspace: recorded.Workspace}}
+	f := &testfile.File{
+		ID:          ref.ID,
+		Version:     "1.0.0",
+		Description: "Recorded from directive:" + recorded.Directive + ".",
+		Recorded:    recorded,
+		Facts: testfile.Facts{
+			Date:      recorded.Date,
+			System:    runtime.GOOS,
+			Project:   filepath.Base(p.Spaces.ProjectDir),
+			Workspace: recorded.Workspace,
+		},
+	}
 	text, err := f.Marshal()
 	if err != nil {
 		return nil, err
 	}
-	if err := replaysEqual(ctx, p, ref, text, o.Held); err != nil {
+	err = replaysEqual(ctx, p, ref, text, o.Held)
+	if err != nil {
 		return nil, err
 	}
 	rel := testfile.Dir + "/" + ref.ID + testfile.Ext
@@ -83,16 +94,29 @@ func Record(ctx context.Context, p *project.Project, o RecordOptions) (*Recorded
 		return nil, err
 	}
 	calls, err := threads.CallsOf(recorded.Events)
-	return &Recorded{Ref: ref.String(), Path: rel, Directive: "directive:" + recorded.Directive, Turns: recorded.Result.Cost.Turns, Calls: len(calls)}, err
+	return &Recorded{
+		Ref:       ref.String(),
+		Path:      rel,
+		Directive: "directive:" + recorded.Directive,
+		Turns:     recorded.Result.Cost.Turns,
+		Calls:     len(calls),
+	}, err
 }
 
 // replaysEqual returns an error if a recording is not what this project does now: a person
 // would sign a test that fails.
-func replaysEqual(ctx context.Context, p *project.Project, ref item.Ref, text []byte, held policy.Held) error {
+func replaysEqual(
+	ctx context.Context,
+	p *project.Project,
+	ref item.Ref,
+	text []byte,
+	held policy.Held,
+) error {
 	if len(text) > resolve.MaxItem {
 		return diag.New(diag.TooLarge, "recording %s: the recording has %d bytes, the most is %d", ref, len(text), resolve.MaxItem)
 	}
-	if err := diag.FromFindings("recording "+ref.String(), hidden.Scan(text)); err != nil {
+	err := diag.FromFindings("recording "+ref.String(), hidden.Scan(text))
+	if err != nil {
 		return err
 	}
 	read, err := testfile.Read(ref.ID, text)
@@ -120,7 +144,9 @@ func writeTest(p *project.Project, rel string, text []byte, replace bool) error 
 	}
 	err := base.Create(rel, text, 0o644)
 	if errors.Is(err, fs.ErrExist) {
-		return diag.New(diag.FileSystemError, "recording a test: %s exists", rel).WithReason("test_exists").WithDetail("path", rel)
+		return diag.New(diag.FileSystemError, "recording a test: %s exists", rel).
+			WithReason("test_exists").
+			WithDetail("path", rel)
 	}
 	return err
 }
@@ -186,7 +212,12 @@ func toolOf(ctx context.Context, p *project.Project, name string) (*resolve.Item
 }
 
 func (f testFacts) steps() *steps.Facts {
-	return &steps.Facts{Date: f.Date, System: f.System, Project: f.Project, Workspace: f.Workspace}
+	return &steps.Facts{
+		Date:      f.Date,
+		System:    f.System,
+		Project:   f.Project,
+		Workspace: f.Workspace,
+	}
 }
 
 type testFacts testfile.Facts

@@ -32,7 +32,11 @@ type Report struct {
 // Find returns the refs of the project's own tests that a pattern matches, all without a
 // pattern. A pattern that matches none is an error: nothing would be compared. A project
 // without tests has none to fail.
-func Find(ctx context.Context, p *project.Project, patterns []string) ([]item.Ref, error) {
+func Find(
+	ctx context.Context,
+	p *project.Project,
+	patterns []string,
+) ([]item.Ref, error) {
 	root, err := p.NeedProject()
 	if err != nil {
 		return nil, err
@@ -49,7 +53,8 @@ func Find(ctx context.Context, p *project.Project, patterns []string) ([]item.Re
 		}
 		chosen := len(patterns) == 0
 		for i, pattern := range patterns {
-			if glob.Match(pattern, e.Ref.ID) || glob.Match(pattern, e.Ref.String()) {
+			if glob.Match(pattern, e.Ref.ID) ||
+				glob.Match(pattern, e.Ref.String()) {
 				chosen, used[i] = true, true
 			}
 		}
@@ -106,7 +111,12 @@ func testFile(ctx context.Context, p *project.Project, ref item.Ref) (*testfile.
 
 // replayTest runs the directive of a test, answered from the recording, and returns all
 // differences.
-func replayTest(ctx context.Context, p *project.Project, f *testfile.File, held policy.Held) ([]testfile.Difference, error) {
+func replayTest(
+	ctx context.Context,
+	p *project.Project,
+	f *testfile.File,
+	held policy.Held,
+) ([]testfile.Difference, error) {
 	ref, err := item.ParseRef(f.Recorded.Directive, item.Directive)
 	if err != nil {
 		return nil, err
@@ -125,11 +135,22 @@ func replayTest(ctx context.Context, p *project.Project, f *testfile.File, held 
 		return nil, err
 	}
 	parts := map[string]bool{}
-	o := &threadhost.Options{Ref: ref, Params: f.Recorded.Inputs, Held: held, NoSuspend: true, Facts: testFacts(f.Facts).steps()}
+	o := &threadhost.Options{
+		Ref:       ref,
+		Params:    f.Recorded.Inputs,
+		Held:      held,
+		NoSuspend: true,
+		Facts:     testFacts(f.Facts).steps(),
+	}
 	o.Replay = &threads.Replay{Recording: recording, Clean: cleaner.JSON, Differs: func(d threads.Difference) {
 		if !parts[d.Part] { // every later request repeats it
 			parts[d.Part] = true
-			found = append(found, testfile.Difference{Turn: d.Call, Part: d.Part, Tool: d.Tool, Diff: d.Diff})
+			found = append(found, testfile.Difference{
+				Turn: d.Call,
+				Part: d.Part,
+				Tool: d.Tool,
+				Diff: d.Diff,
+			})
 		}
 	}}
 	res, events, err := scratchThread(ctx, p, o)
@@ -151,7 +172,8 @@ func replayTest(ctx context.Context, p *project.Project, f *testfile.File, held 
 	if d, differs := testfile.Calls(was, is); differs {
 		found = append(found, d)
 	}
-	if d, differs := testfile.Results(f.Recorded.Result, now.Result, recording.Unused()); differs {
+	d, differs := testfile.Results(f.Recorded.Result, now.Result, recording.Unused())
+	if differs {
 		found = append(found, d)
 	}
 	return found, nil
@@ -160,7 +182,11 @@ func replayTest(ctx context.Context, p *project.Project, f *testfile.File, held 
 // changedTools returns the tools whose results were recorded and whose files are others now.
 // Tools of the system are compared by what the model reads of them: each release would otherwise
 // fail every test.
-func changedTools(ctx context.Context, p *project.Project, f *testfile.File) ([]testfile.Difference, error) {
+func changedTools(
+	ctx context.Context,
+	p *project.Project,
+	f *testfile.File,
+) ([]testfile.Difference, error) {
 	calls, err := threads.CallsOf(f.Recorded.Events)
 	if err != nil {
 		return nil, err
@@ -169,7 +195,9 @@ func changedTools(ctx context.Context, p *project.Project, f *testfile.File) ([]
 	seen := map[string]bool{}
 	for i := range calls {
 		c := &calls[i]
-		if c.Ref == "" || c.Digest == (item.Digest{}) || seen[c.Ref] {
+		if c.Ref == "" ||
+			c.Digest == (item.Digest{}) ||
+			seen[c.Ref] {
 			continue
 		}
 		seen[c.Ref] = true
@@ -188,7 +216,11 @@ func changedTools(ctx context.Context, p *project.Project, f *testfile.File) ([]
 
 // scratchThread runs a replay whose log is temporary, and returns its result and events. A
 // thread that fails has a result; the error is of a thread that has none.
-func scratchThread(ctx context.Context, p *project.Project, o *threadhost.Options) (*threads.Result, []threads.Event, error) {
+func scratchThread(
+	ctx context.Context,
+	p *project.Project,
+	o *threadhost.Options,
+) (*threads.Result, []threads.Event, error) {
 	const id = "test"
 	params, err := threadhost.KernelParams(ctx, p, id, o)
 	if err != nil {
@@ -203,7 +235,9 @@ func scratchThread(ctx context.Context, p *project.Project, o *threadhost.Option
 		return nil, nil, diag.New(diag.FileSystemError, "testing %s: %w", o.Ref, err)
 	}
 	params.Heads = "" // the log is never continued, and each has the same id
-	params.Account = func(context.Context, string, policy.USD) (threads.Ledger, error) { return freeLedger{}, nil }
+	params.Account = func(context.Context, string, policy.USD) (threads.Ledger, error) {
+		return freeLedger{}, nil
+	}
 	res, err := threads.Start(ctx, id, params)
 	if res == nil || ctx.Err() != nil {
 		return nil, nil, errors.Join(err, ctx.Err())
@@ -229,13 +263,19 @@ func (freeLedger) Reserve(_ context.Context, id, _ string, amount policy.USD) er
 }
 
 // Settle implements threads.Ledger.
-func (freeLedger) Settle(context.Context, string, policy.USD, bool) error { return nil }
+func (freeLedger) Settle(context.Context, string, policy.USD, bool) error {
+	return nil
+}
 
 // Recover implements threads.Ledger.
-func (freeLedger) Recover(context.Context, func(string) bool) error { return nil }
+func (freeLedger) Recover(context.Context, func(string) bool) error {
+	return nil
+}
 
 // Keep implements threads.Ledger.
-func (freeLedger) Keep(context.Context, func(error)) func() { return func() {} }
+func (freeLedger) Keep(context.Context, func(error)) func() {
+	return func() {}
+}
 
 // Settled implements threads.Ledger.
 func (freeLedger) Settled(context.Context, string) (cost policy.USD, assumed, ok bool, err error) {
@@ -243,7 +283,11 @@ func (freeLedger) Settled(context.Context, string) (cost policy.USD, assumed, ok
 }
 
 // Pause implements threads.Ledger.
-func (freeLedger) Pause(context.Context, string) error { return nil }
+func (freeLedger) Pause(context.Context, string) error {
+	return nil
+}
 
 // Release implements threads.Ledger.
-func (freeLedger) Release(context.Context, string, string) error { return nil }
+func (freeLedger) Release(context.Context, string, string) error {
+	return nil
+}

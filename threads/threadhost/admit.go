@@ -25,7 +25,12 @@ const (
 //
 // A start beyond concurrency tries again for 60 s without a row, so what a killed starter leaves
 // is always the same.
-func (r *Run) Admit(ctx context.Context, child store.Thread, o *Options, prepared *project.PreparedThread) (threads.Limits, error) {
+func (r *Run) Admit(
+	ctx context.Context,
+	child store.Thread,
+	o *Options,
+	prepared *project.PreparedThread,
+) (threads.Limits, error) {
 	l := prepared.Limits
 	a, _, err := r.Project.Allowance(ctx)
 	if err != nil {
@@ -54,7 +59,9 @@ func (r *Run) Admit(ctx context.Context, child store.Thread, o *Options, prepare
 	for began := time.Now(); ; {
 		got, err := r.Account.Spawn(ctx, child, ask, terms, a.Concurrency)
 		if err == nil {
-			l.Spend, l.Depth, l.Spawns = got.Spend, got.Depth, got.Spawns
+			l.Spend = got.Spend
+			l.Depth = got.Depth
+			l.Spawns = got.Spawns
 			return l, nil
 		}
 		wait := PlaceWait
@@ -65,7 +72,10 @@ func (r *Run) Admit(ctx context.Context, child store.Thread, o *Options, prepare
 			return l, r.Account.Owned(err)
 		}
 		// A thread whose process was stopped runs for the registry until it is settled.
-		if _, err := r.Project.Listed(ctx, func(*store.Store) ([]store.Cost, error) { return nil, nil }); err != nil {
+		_, err = r.Project.Listed(ctx, func(*store.Store) ([]store.Cost, error) {
+			return nil, nil
+		})
+		if err != nil {
 			return l, err
 		}
 		if err := project.Pause(ctx, placePause); err != nil {
@@ -76,7 +86,13 @@ func (r *Run) Admit(ctx context.Context, child store.Thread, o *Options, prepare
 
 // terms returns how the money of the thread is divided between its own next call and the
 // calls of the newest answer that start threads.
-func (r *Run) terms(ctx context.Context, t *threads.Thread, call string, o *Options, prepared *project.PreparedThread) (store.Terms, error) {
+func (r *Run) terms(
+	ctx context.Context,
+	t *threads.Thread,
+	call string,
+	o *Options,
+	prepared *project.PreparedThread,
+) (store.Terms, error) {
 	keep, err := t.NextCall()
 	if err != nil {
 		return store.Terms{}, err
@@ -86,7 +102,8 @@ func (r *Run) terms(ctx context.Context, t *threads.Thread, call string, o *Opti
 	if err != nil {
 		return out, err
 	}
-	if part, ok := out.Part(balance.Left(), prepared.Limits.Spend); ok && part == prepared.Limits.Spend {
+	part, ok := out.Part(balance.Left(), prepared.Limits.Spend)
+	if ok && part == prepared.Limits.Spend {
 		return out, nil // it gets all that it asks for: what its first call costs decides nothing
 	}
 	out.Least, err = firstCall(ctx, r.Project, o, prepared)
@@ -96,11 +113,18 @@ func (r *Run) terms(ctx context.Context, t *threads.Thread, call string, o *Opti
 // alone is a context without the values of the thread whose call it is.
 type alone struct{ context.Context }
 
-func (alone) Value(any) any { return nil }
+func (alone) Value(any) any {
+	return nil
+}
 
 // firstCall returns the lowest price that the first call of a thread needs: its worst case with the
 // shortest answer.
-func firstCall(ctx context.Context, p *project.Project, o *Options, prepared *project.PreparedThread) (policy.USD, error) {
+func firstCall(
+	ctx context.Context,
+	p *project.Project,
+	o *Options,
+	prepared *project.PreparedThread,
+) (policy.USD, error) {
 	if len(prepared.Services) == 0 {
 		return 0, nil
 	}

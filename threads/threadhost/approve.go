@@ -19,8 +19,15 @@ import (
 
 // OpenAsked describes an open question of a thread to a person.
 func OpenAsked(ctx context.Context, p *project.Project, thread string, q *threads.OpenQuestion) project.Asked {
-	return project.Asked{Thread: thread, Question: q.Question, Rule: q.Rule, Prefixes: q.Prefixes, Tier: q.Tier, Change: q.Change,
-		Details: append(ChangeLines(ctx, p, thread, q.Change), q.Details()...)}
+	return project.Asked{
+		Thread:   thread,
+		Question: q.Question,
+		Rule:     q.Rule,
+		Prefixes: q.Prefixes,
+		Tier:     q.Tier,
+		Change:   q.Change,
+		Details:  append(ChangeLines(ctx, p, thread, q.Change), q.Details()...),
+	}
 }
 
 // ChangeLines returns the lines of the difference that a call of a thread or run would make now, nil
@@ -47,13 +54,18 @@ func ChangeLines(ctx context.Context, p *project.Project, id string, c *policy.F
 func (r *Run) approver(ctx context.Context, within exec.Call, c *threads.ToolCall) project.AsksPerson {
 	hooks := ctx
 	return func(ctx context.Context, q *threads.Question, rests bool, ask exec.Ask) (*threads.Reply, error) {
-		q.Before = func() error { return r.beforeAsking(hooks, within, c, q.Tier) }
+		q.Before = func() error {
+			return r.beforeAsking(hooks, within, c, q.Tier)
+		}
 		own := !project.OfNode(ctx) // not of a node of a graph that the model calls
 		switch {
 		case ask != nil && own && r.Options.Decide != nil:
 			q.Ask = func(ctx context.Context) (threads.Reply, error) {
 				about := project.AskedOf(ctx)
-				about.Thread, about.Question, about.Rule, about.Prefixes = r.id, q.Text, q.Rule, q.Prefixes
+				about.Thread = r.id
+				about.Question = q.Text
+				about.Rule = q.Rule
+				about.Prefixes = q.Prefixes
 				reply, err := r.Options.Decide(ctx, about)
 				if reply.Stop && err == nil && r.suspends() {
 					err = StopTurn(r.Project, r.id)
@@ -61,7 +73,9 @@ func (r *Run) approver(ctx context.Context, within exec.Call, c *threads.ToolCal
 				return reply, err
 			}
 		case ask != nil:
-			q.Ask = func(ctx context.Context) (threads.Reply, error) { return project.ReplyOf(ask(ctx, q.Text)) }
+			q.Ask = func(ctx context.Context) (threads.Reply, error) {
+				return project.ReplyOf(ask(ctx, q.Text))
+			}
 		case own && r.Options.Relayed: // the answer comes into the inbox
 			q.Ask = func(ctx context.Context) (threads.Reply, error) {
 				<-ctx.Done()
@@ -74,7 +88,10 @@ func (r *Run) approver(ctx context.Context, within exec.Call, c *threads.ToolCal
 			}
 			q.Open = time.Duration(a.Approvals.SuspendedTimeoutSeconds) * time.Second
 		}
-		if q.Ask != nil && own && r.Options.Below == nil && r.Options.Replay == nil {
+		if q.Ask != nil &&
+			own &&
+			r.Options.Below == nil &&
+			r.Options.Replay == nil {
 			a, _, err := r.Project.Allowance(ctx)
 			if err != nil {
 				return nil, err
@@ -86,12 +103,22 @@ func (r *Run) approver(ctx context.Context, within exec.Call, c *threads.ToolCal
 }
 
 // beforeAsking runs the hooks of a question about a call.
-func (r *Run) beforeAsking(ctx context.Context, within exec.Call, c *threads.ToolCall, tier string) error {
+func (r *Run) beforeAsking(
+	ctx context.Context,
+	within exec.Call,
+	c *threads.ToolCall,
+	tier string,
+) error {
 	t := r.thread()
 	if t == nil {
 		return nil
 	}
-	call := map[string]any{"name": c.Tool.Name, "ref": c.Tool.Ref, "input": c.Input, "tier": tier}
+	call := map[string]any{
+		"name":  c.Tool.Name,
+		"ref":   c.Tool.Ref,
+		"input": c.Input,
+		"tier":  tier,
+	}
 	within.Node = c.Key + "/approval"
 	out, err := r.Step(ctx, within, t, "run_hooks", map[string]any{"event": "approval_requested", "context": map[string]any{"call": call, "capability": c.Tool.Ref}})
 	if err != nil {
@@ -101,7 +128,13 @@ func (r *Run) beforeAsking(ctx context.Context, within exec.Call, c *threads.Too
 	if err != nil || control == nil || control.Action != "deny" {
 		return err
 	}
-	return diag.New(diag.PolicyDenied, "%s", cmp.Or(control.Feedback, control.Message, "the hook "+control.By+" denied the call")).WithReason("hook").WithDetail("hook", control.By)
+	return diag.New(diag.PolicyDenied, "%s", cmp.Or(
+		control.Feedback,
+		control.Message,
+		"the hook "+control.By+" denied the call",
+	)).
+		WithReason("hook").
+		WithDetail("hook", control.By)
 }
 
 // The answers of persons to questions about calls are messages of the inbox.
@@ -155,7 +188,13 @@ func (r *Run) took(question string) error {
 // can be "" if one question is open. An answer for prefixes repeats them, separated by ", ".
 // It returns the question. goesOn is false if the process of the thread has taken the answer:
 // else the thread must be resumed.
-func DecideCall(ctx context.Context, p *project.Project, id, call string, r threads.Reply, prefix string) (q *threads.OpenQuestion, goesOn bool, err error) {
+func DecideCall(
+	ctx context.Context,
+	p *project.Project,
+	id, call string,
+	r threads.Reply,
+	prefix string,
+) (q *threads.OpenQuestion, goesOn bool, err error) {
 	q, err = openQuestion(p, id, call)
 	if err != nil {
 		return nil, false, err
@@ -164,7 +203,13 @@ func DecideCall(ctx context.Context, p *project.Project, id, call string, r thre
 	case r.Decision == threads.ForPrefix && (rule == "" || prefix != rule):
 		return nil, false, diag.New(diag.Usage, "answering %s: %q is not the rule that the question offers, which is %q", id, prefix, rule)
 	case r.Decision != threads.Deny && !p.Env.Now().Before(q.Expires):
-		return nil, false, diag.New(diag.ThreadState, "answering %s: the question expired at %s, which is a refusal: %s", id, q.Expires.Format(time.RFC3339), q.Question)
+		return nil, false, diag.New(
+			diag.ThreadState,
+			"answering %s: the question expired at %s, which is a refusal: %s",
+			id,
+			q.Expires.Format(time.RFC3339),
+			q.Question,
+		)
 	case len(r.Feedback) > maxFeedback:
 		return nil, false, diag.New(diag.Usage, "answering %s: the feedback has %d bytes, at most %d", id, len(r.Feedback), maxFeedback)
 	}
@@ -176,10 +221,18 @@ func DecideCall(ctx context.Context, p *project.Project, id, call string, r thre
 		payload["at"] = p.Env.Terminal
 	}
 	dir := p.Spaces.ProjectDir
-	if err := graph.Send(dir, id, graph.Message{Kind: AnswerKind, Name: q.ID, Payload: payload, By: "person"}, p.Env.Now()); err != nil {
+	if err := graph.Send(dir, id, graph.Message{
+		Kind:    AnswerKind,
+		Name:    q.ID,
+		Payload: payload,
+		By:      "person",
+	}, p.Env.Now()); err != nil {
 		// A command that was killed before the thread went on has written the same answer.
 		first, ierr := decisionIn(dir, id, q.ID)
-		if ierr != nil || first == nil || first.Decision != r.Decision || first.Feedback != r.Feedback {
+		if ierr != nil ||
+			first == nil ||
+			first.Decision != r.Decision ||
+			first.Feedback != r.Feedback {
 			return nil, false, errors.Join(err, ierr)
 		}
 	}
@@ -198,14 +251,17 @@ func openQuestion(p *project.Project, id, call string) (*threads.OpenQuestion, e
 	}
 	var names []string
 	for i := range open {
-		if q := &open[i]; q.ID == call || q.CallID == call || call == "" && len(open) == 1 {
+		q := &open[i]
+		if q.ID == call || q.CallID == call || call == "" && len(open) == 1 {
 			return q, nil
 		}
 		names = append(names, open[i].CallID)
 	}
 	switch {
 	case len(open) == 0:
-		return nil, diag.New(diag.ThreadState, "answering %s: it asks nothing", id).WithReason("thread_no_question").WithDetail("id", id)
+		return nil, diag.New(diag.ThreadState, "answering %s: it asks nothing", id).
+			WithReason("thread_no_question").
+			WithDetail("id", id)
 	case call == "":
 		return nil, diag.New(diag.Usage, "answering %s: several calls wait; name one: %s", id, strings.Join(names, ", "))
 	}
@@ -213,7 +269,13 @@ func openQuestion(p *project.Project, id, call string) (*threads.OpenQuestion, e
 }
 
 // decidedNow waits until the process of a thread, if there is one, has taken an answer.
-func decidedNow(ctx context.Context, p *project.Project, id string, q *threads.OpenQuestion, want threads.Reply) (goesOn bool, err error) {
+func decidedNow(
+	ctx context.Context,
+	p *project.Project,
+	id string,
+	q *threads.OpenQuestion,
+	want threads.Reply,
+) (goesOn bool, err error) {
 	dir := p.Spaces.ProjectDir
 	for end := time.Now().Add(project.AnswerWait); ; {
 		running := graph.Owner(ctx, dir, id) >= 0
@@ -222,7 +284,8 @@ func decidedNow(ctx context.Context, p *project.Project, id string, q *threads.O
 		case err != nil:
 			return false, err
 		case got != nil && (got.Decision != want.Decision || got.Feedback != want.Feedback):
-			return false, diag.New(diag.ThreadState, "answering %s: the question was answered before, by %s: %s", id, got.By, got.Decision).WithReason("ended")
+			return false, diag.New(diag.ThreadState, "answering %s: the question was answered before, by %s: %s", id, got.By, got.Decision).
+				WithReason("ended")
 		case got != nil && running:
 			return false, nil
 		case got != nil: // its process took the answer and has ended: only one that was killed goes on here
@@ -253,7 +316,9 @@ func Approve(ctx context.Context, p *project.Project, made exec.Call, call polic
 	d.Timeout = a.Approvals.Timeout(project.AtTerminal(p, made))
 	start := made.Started
 	if start == nil {
-		start = func(string, item.Digest, string, string) error { return nil }
+		start = func(string, item.Digest, string, string) error {
+			return nil
+		}
 	}
 	person := project.PersonOf(p, made)
 	if d.Action == policy.Ask && ask == nil {
@@ -270,9 +335,27 @@ func Approve(ctx context.Context, p *project.Project, made exec.Call, call polic
 		within = 0
 	}
 	change := project.ChangeForLog(call.Change)
-	ctx = project.WithAsked(ctx, project.Asked{Tier: d.Tier.String(), Rule: d.Rule(), Prefixes: d.Prefixes(), Change: change,
-		Details: append(p.Env.ChangesOf(project.ToolsDir(p), call.Change), d.Details()...)})
-	q := &threads.Question{Tier: d.Tier.String(), Text: d.Question(), Capability: d.Capability(), Digest: d.Digest(), Rule: d.Rule(), Prefixes: d.Prefixes(), Within: d.Within, Timeout: d.Timeout, Change: change}
+	ctx = project.WithAsked(ctx, project.Asked{
+		Tier:     d.Tier.String(),
+		Rule:     d.Rule(),
+		Prefixes: d.Prefixes(),
+		Change:   change,
+		Details: append(
+			p.Env.ChangesOf(project.ToolsDir(p), call.Change),
+			d.Details()...,
+		),
+	})
+	q := &threads.Question{
+		Tier:       d.Tier.String(),
+		Text:       d.Question(),
+		Capability: d.Capability(),
+		Digest:     d.Digest(),
+		Rule:       d.Rule(),
+		Prefixes:   d.Prefixes(),
+		Within:     d.Within,
+		Timeout:    d.Timeout,
+		Change:     change,
+	}
 	switch r, err := project.Confirm(ctx, p, made, q, d.Headless == "suspend"); {
 	case err != nil:
 		return err

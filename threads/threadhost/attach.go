@@ -17,11 +17,18 @@ import (
 )
 
 // readTool is the tool that reads the file of an input for everyone but a person.
-func readTool() item.Ref { return item.Ref{Kind: item.Tool, ID: "rye/file-system/read"} }
+func readTool() item.Ref {
+	return item.Ref{Kind: item.Tool, ID: "rye/file-system/read"}
+}
 
 // Attachments returns the images and files of the first message of a thread: those that its
 // inputs name, in their order, then those of the person.
-func Attachments(ctx context.Context, p *project.Project, o *Options, prepared *project.PreparedThread) ([]message.Block, error) {
+func Attachments(
+	ctx context.Context,
+	p *project.Project,
+	o *Options,
+	prepared *project.PreparedThread,
+) ([]message.Block, error) {
 	if o.Replay != nil {
 		return o.Replay.Attachments()
 	}
@@ -55,12 +62,22 @@ func Attachments(ctx context.Context, p *project.Project, o *Options, prepared *
 
 // attachedNow returns the images and files that a person adds to a thread that is resumed.
 func attachedNow(ctx context.Context, r *Run) ([]message.Block, error) {
-	return attach.All(ctx, preparer(r.Project), r.Options.Attach, r.Services[0].CheckMedia)
+	return attach.All(
+		ctx,
+		preparer(r.Project),
+		r.Options.Attach,
+		r.Services[0].CheckMedia,
+	)
 }
 
 // inputFile reads the file that an input names. A person names any file of theirs; everyone
 // else one of the project, or of the working copy, that their permissions let them read.
-func inputFile(ctx context.Context, p *project.Project, o *Options, path string) (message.Block, error) {
+func inputFile(
+	ctx context.Context,
+	p *project.Project,
+	o *Options,
+	path string,
+) (message.Block, error) {
 	if o.AnyPath {
 		if !filepath.IsAbs(path) {
 			path = filepath.Join(p.Verbs.Dir(), path)
@@ -119,7 +136,9 @@ func (r *Run) forModel(ctx context.Context, b message.Block) (message.Block, err
 func promptInputs(r *project.PreparedThread) map[string]any {
 	out := map[string]any{}
 	for name, value := range r.Inputs {
-		is := slices.ContainsFunc(r.Directive.Inputs, func(in item.Input) bool { return in.Name == name && in.IsFile() })
+		is := slices.ContainsFunc(r.Directive.Inputs, func(in item.Input) bool {
+			return in.Name == name && in.IsFile()
+		})
 		if path, isText := value.(string); is && isText {
 			value = filepath.Base(path)
 		}

@@ -17,12 +17,23 @@ func FollowDirective(ctx context.Context, p *project.Project, o *Options) (*thre
 }
 
 // Continue continues a thread as FollowDirective.
-func Continue(ctx context.Context, p *project.Project, id string, o *Options) (*threads.Result, error) {
+func Continue(
+	ctx context.Context,
+	p *project.Project,
+	id string,
+	o *Options,
+) (*threads.Result, error) {
 	r, err := Resume(ctx, p, id, o)
 	return attend(ctx, p, r, err, o)
 }
 
-func attend(ctx context.Context, p *project.Project, r *threads.Result, err error, o *Options) (*threads.Result, error) {
+func attend(
+	ctx context.Context,
+	p *project.Project,
+	r *threads.Result,
+	err error,
+	o *Options,
+) (*threads.Result, error) {
 	for err == nil && o.Answer != nil && r.Status == threads.Suspended && r.Suspended.Ask != nil && r.Suspended.Ask.Limit == "" && r.Suspended.Reason != threads.ByApproval {
 		switch answer, aerr := o.Answer(ctx, r.ThreadID, r.Suspended.Ask.Question); {
 		case aerr != nil || !strings.EqualFold(answer, "yes") && !strings.EqualFold(answer, "no"):
@@ -31,7 +42,9 @@ func attend(ctx context.Context, p *project.Project, r *threads.Result, err erro
 			return p.Decline(ctx, r.ThreadID)
 		}
 		next := *o
-		next.Message, next.Limits, next.Started = "", nil, nil
+		next.Message = ""
+		next.Limits = nil
+		next.Started = nil
 		r, err = Resume(ctx, p, r.ThreadID, &next)
 	}
 	return r, err

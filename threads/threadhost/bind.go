@@ -37,12 +37,24 @@ func runOf(p *project.Project, c exec.Call) *Run {
 }
 
 // Around implements Caller.
-func (r *Run) Around(ctx context.Context, b *agent.Broker, held policy.Held, current exec.Current) {
+func (r *Run) Around(
+	ctx context.Context,
+	b *agent.Broker,
+	held policy.Held,
+	current exec.Current,
+) {
 	t := r.thread()
-	if c, answering := current(); t == nil || answering && c.Node == "" { // the loop calls a tool itself, not a step
+	c, answering := current()
+	if t == nil || answering && c.Node == "" { // the loop calls a tool itself, not a step
 		return
 	}
-	program := &threadProgram{r: r, t: t, run: ctx, held: held, current: current}
+	program := &threadProgram{
+		r:       r,
+		t:       t,
+		run:     ctx,
+		held:    held,
+		current: current,
+	}
 	b.Around(program.do)
 }
 
@@ -60,8 +72,11 @@ func (r *Run) Asks(c exec.Call) project.AsksPerson {
 
 // ToClient implements Caller.
 func (r *Run) ToClient(c exec.Call) bool {
-	return r.ofCall(c) != nil && (r.Options.ToClient || r.Options.Relayed && !r.Options.Attended)
+	return r.ofCall(c) != nil &&
+		(r.Options.ToClient || r.Options.Relayed && !r.Options.Attended)
 }
 
 // IsChild implements Caller.
-func (r *Run) IsChild(c exec.Call) bool { return r.ofCall(c) != nil && r.Options.isChild() }
+func (r *Run) IsChild(c exec.Call) bool {
+	return r.ofCall(c) != nil && r.Options.isChild()
+}

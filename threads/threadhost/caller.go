@@ -88,5 +88,10 @@ func envelope(data any, err error) *diag.Envelope {
 		return &diag.Envelope{Success: true, Data: data}
 	}
 	e := diag.Typed(err)
-	return &diag.Envelope{Error: &diag.Failure{Code: e.Code, Message: e.Error(), Retryable: e.Retryable, Details: e.Details}}
+	return &diag.Envelope{Error: &diag.Failure{
+		Code:      e.Code,
+		Message:   e.Error(),
+		Retryable: e.Retryable,
+		Details:   e.Details,
+	}}
 }

@@ -64,7 +64,11 @@ func (d loopDispatcher) shorten(ctx context.Context, node string, data map[strin
 		if err != nil {
 			return "", err
 		}
-		out.Text, out.Artifact, out.Threads, out.Spend, out.Failed = s.text, s.artifact, s.threads, s.spend, s.failed
+		out.Text = s.text
+		out.Artifact = s.artifact
+		out.Threads = s.threads
+		out.Spend = s.spend
+		out.Failed = s.failed
 	}
 	return c.Action, d.t.Shorten(ctx, node, out)
 }

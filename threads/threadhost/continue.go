@@ -20,7 +20,10 @@ func (r *Run) goesOn(ctx context.Context, t *threads.Thread) (*threads.Next, err
 	if err != nil {
 		return nil, err
 	}
-	next := &threads.Next{ID: graph.NewID(r.Item.Ref.ID, r.Project.Env.Now()), Turns: cfg.CarryTokens}
+	next := &threads.Next{ID: graph.NewID(
+		r.Item.Ref.ID,
+		r.Project.Env.Now(),
+	), Turns: cfg.CarryTokens}
 	if window := t.Used().Window; window > 0 { // a small window would be full again
 		next.Turns = min(next.Turns, int64(cfg.Compaction.TailShare*float64(window)))
 	}
@@ -28,7 +31,10 @@ func (r *Run) goesOn(ctx context.Context, t *threads.Thread) (*threads.Next, err
 	if err != nil {
 		return nil, err
 	}
-	next.Text, next.Threads, next.Spend, next.Failed = s.text, s.threads, s.spend, s.failed != ""
+	next.Text = s.text
+	next.Threads = s.threads
+	next.Spend = s.spend
+	next.Failed = s.failed != ""
 	if !next.Failed {
 		next.Tokens = compact.Tokens(s.summary)
 	}
@@ -37,13 +43,25 @@ func (r *Run) goesOn(ctx context.Context, t *threads.Thread) (*threads.Next, err
 
 // follow runs the threads that go on, each in this process, until one of them rests
 // otherwise.
-func (r *Run) follow(ctx context.Context, res *threads.Result, err error) (*threads.Result, error) {
+func (r *Run) follow(
+	ctx context.Context,
+	res *threads.Result,
+	err error,
+) (*threads.Result, error) {
 	for err == nil && res.Status == threads.Continued {
 		o := *r.Options
 		if r.again {
 			o.Message = "" // it is a part of the conversation
 		}
-		next := &Run{PreparedThread: r.PreparedThread, Project: r.Project, Options: &o, id: res.ContinuedBy, Account: r.Account, carried: res.Carried(), attachments: withoutData(r.attachments)}
+		next := &Run{
+			PreparedThread: r.PreparedThread,
+			Project:        r.Project,
+			Options:        &o,
+			id:             res.ContinuedBy,
+			Account:        r.Account,
+			carried:        res.Carried(),
+			attachments:    withoutData(r.attachments),
+		}
 		r = next
 		res, err = r.start(ctx)
 	}
@@ -61,7 +79,11 @@ func (r *Run) start(ctx context.Context) (*threads.Result, error) {
 	params, err := r.params(ctx)
 	if err != nil {
 		if r.Account != nil {
-			err = errors.Join(err, r.Account.Release(context.WithoutCancel(ctx), threads.Failed, string(diag.CodeOf(err))))
+			err = errors.Join(err, r.Account.Release(
+				context.WithoutCancel(ctx),
+				threads.Failed,
+				string(diag.CodeOf(err)),
+			))
 		}
 		return nil, err
 	}
@@ -80,7 +102,8 @@ func pendingNext(p *project.Project, id string) (*threads.Link, error) {
 	if err != nil {
 		return nil, err
 	}
-	if last := links[len(links)-1]; last.Next != "" && last.Carried != nil {
+	last := links[len(links)-1]
+	if last.Next != "" && last.Carried != nil {
 		return &last, nil
 	}
 	return nil, nil
@@ -95,15 +118,24 @@ func HandsOff(p *project.Project, id string) (string, error) {
 	last := links[len(links)-1]
 	switch {
 	case last.Next == "" && (last.Turns == 0 || len(links) > 1 && last.Turns == links[len(links)-2].Turns):
-		return "", diag.New(diag.ThreadState, "handing off %s: its model has not answered yet", last.ID).WithReason("ended").WithDetail("state", last.State)
+		return "", diag.New(diag.ThreadState, "handing off %s: its model has not answered yet", last.ID).
+			WithReason("ended").
+			WithDetail("state", last.State)
 	case !slices.Contains([]string{threads.Suspended, threads.Failed, threads.Cancelled, threads.Killed, threads.Running}, last.State):
-		return "", diag.New(diag.ThreadState, "handing off %s: it is %s", last.ID, last.State).WithReason("ended").WithDetail("state", last.State)
+		return "", diag.New(diag.ThreadState, "handing off %s: it is %s", last.ID, last.State).
+			WithReason("ended").
+			WithDetail("state", last.State)
 	}
 	return last.ID, nil
 }
 
 // HandOff ends a thread that no process runs and has another one go on with its work.
-func HandOff(ctx context.Context, p *project.Project, id string, o *Options) (*threads.Result, error) {
+func HandOff(
+	ctx context.Context,
+	p *project.Project,
+	id string,
+	o *Options,
+) (*threads.Result, error) {
 	last, err := HandsOff(p, id)
 	if err != nil {
 		return nil, err

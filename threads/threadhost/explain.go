@@ -80,10 +80,21 @@ func Explain(ctx context.Context, p *project.Project, o *Options) (*Plan, error)
 	r := &Run{PreparedThread: prepared, Project: p, Options: o}
 	d := prepared.Directive
 	out := &Plan{
-		Ref: prepared.Ref, Directive: primary.ElementOf(prepared.Item), Extends: []primary.Element{}, Inputs: prepared.Inputs, Outputs: d.Outputs,
-		Limits: prepared.Limits, Permits: d.Permissions.Texts(), Sandbox: d.Permissions.Sandbox, Hooks: []string{}, Context: []string{}, Checks: []string{},
-		Loop: threads.Identity{Ref: prepared.Loop.Ref.String(), Digest: prepared.Loop.Digest},
-		Logs: filepath.Join(p.Spaces.ProjectDir, filepath.FromSlash(transcript.Dir)), Workspace: p.WorkingCopy(), Dir: p.ToolDir(),
+		Ref:       prepared.Ref,
+		Directive: primary.ElementOf(prepared.Item),
+		Extends:   []primary.Element{},
+		Inputs:    prepared.Inputs,
+		Outputs:   d.Outputs,
+		Limits:    prepared.Limits,
+		Permits:   d.Permissions.Texts(),
+		Sandbox:   d.Permissions.Sandbox,
+		Hooks:     []string{},
+		Context:   []string{},
+		Checks:    []string{},
+		Loop:      threads.Identity{Ref: prepared.Loop.Ref.String(), Digest: prepared.Loop.Digest},
+		Logs:      filepath.Join(p.Spaces.ProjectDir, filepath.FromSlash(transcript.Dir)),
+		Workspace: p.WorkingCopy(),
+		Dir:       p.ToolDir(),
 	}
 	if p.SeenDir != nil {
 		out.Why = p.SeenDir.Why
@@ -104,7 +115,10 @@ func Explain(ctx context.Context, p *project.Project, o *Options) (*Plan, error)
 		out.Models = append(out.Models, m)
 	}
 	for _, h := range d.Hooks {
-		out.Hooks = append(out.Hooks, h.Event+" "+string(h.Action.Primary)+" "+h.Action.ID)
+		out.Hooks = append(
+			out.Hooks,
+			h.Event+" "+string(h.Action.Primary)+" "+h.Action.ID,
+		)
 	}
 	for _, c := range d.Context {
 		out.Context = append(out.Context, c.Ref.String())
@@ -130,7 +144,13 @@ func planned(ctx context.Context, p *project.Project, o *Options) (*project.Proj
 
 // plannedModel describes a model with the host and the prices of its provider.
 func (r *Run) plannedModel(ctx context.Context, s *threads.Service) (PlannedModel, error) {
-	out := PlannedModel{Provider: threads.Identity{Ref: s.Provider.String(), Digest: s.Digest}, Model: s.Model, Tier: s.Tier, Window: s.Window, MaxOutput: s.MaxOutput}
+	out := PlannedModel{
+		Provider:  threads.Identity{Ref: s.Provider.String(), Digest: s.Digest},
+		Model:     s.Model,
+		Tier:      s.Tier,
+		Window:    s.Window,
+		MaxOutput: s.MaxOutput,
+	}
 	f, err := r.Project.Provider(ctx, s.Provider.ID)
 	if err != nil {
 		return out, err
@@ -148,12 +168,20 @@ func (r *Run) plannedModel(ctx context.Context, s *threads.Service) (PlannedMode
 	if err != nil {
 		return out, err
 	}
-	plan, err := r.Project.Executor.Plan(ctx, chain, exec.Call{Held: r.LoopHeld}, map[string]any{})
+	plan, err := r.Project.Executor.Plan(
+		ctx,
+		chain,
+		exec.Call{Held: r.LoopHeld},
+		map[string]any{},
+	)
 	if err != nil || plan.Native == nil {
 		return out, err
 	}
 	address, _ := plan.Native.Config["url"].(string)
-	if u, err := url.Parse(os.Expand(address, func(name string) string { return plan.Native.Env[name] })); err == nil {
+	u, err := url.Parse(os.Expand(address, func(name string) string {
+		return plan.Native.Env[name]
+	}))
+	if err == nil {
 		out.Host = u.Host
 	}
 	return out, nil
@@ -166,7 +194,8 @@ func hostsOf(it *resolve.Item) []string {
 		m, _ := it.Meta.Fields[key].(map[string]any)
 		list, _ := m["hosts"].([]any)
 		for _, v := range list {
-			if host, ok := v.(string); ok && !slices.Contains(out, host) {
+			host, ok := v.(string)
+			if ok && !slices.Contains(out, host) {
 				out = append(out, host)
 			}
 		}
@@ -182,8 +211,10 @@ func (r *Run) plannedTools(ctx context.Context) ([]PlannedTool, error) {
 	out := []PlannedTool{}
 	for _, o := range prompt.Tools {
 		t := PlannedTool{Name: o.Name, Ref: o.Ref, Tier: o.Tier}
-		if ref, err := item.ParseRef(o.Ref, item.Tool); err == nil && o.Ref != "" {
-			if it, err := r.Project.Resolver.Find(ctx, ref); err == nil {
+		ref, err := item.ParseRef(o.Ref, item.Tool)
+		if err == nil && o.Ref != "" {
+			it, err := r.Project.Resolver.Find(ctx, ref)
+			if err == nil {
 				t.Signer, t.Space, t.Hosts = it.Verdict.Signer.String(), it.Root.Label(), hostsOf(it)
 			}
 		}
@@ -193,11 +224,17 @@ func (r *Run) plannedTools(ctx context.Context) ([]PlannedTool, error) {
 }
 
 // stepRef returns the item of a step.
-func stepRef(name string) item.Ref { return item.Ref{Kind: item.Tool, ID: steps.Dir + name} }
+func stepRef(name string) item.Ref {
+	return item.Ref{Kind: item.Tool, ID: steps.Dir + name}
+}
 
 // loopSteps returns the step items that a loop names, and those that the kernel calls,
 // with their digests.
-func loopSteps(ctx context.Context, p *project.Project, loop *resolve.Item) ([]threads.Identity, error) {
+func loopSteps(
+	ctx context.Context,
+	p *project.Project,
+	loop *resolve.Item,
+) ([]threads.Identity, error) {
 	g, findings := project.ParseGraph(loop)
 	if g == nil {
 		return nil, diag.FromFindings("reading the loop "+loop.Ref.String(), findings)

@@ -14,7 +14,12 @@ import (
 // followThread starts a thread whose model reads the whole conversation of a completed one, and
 // then o.Message. It has the directive, the inputs, the model and the bounds of that thread, and
 // an account and limits of its own.
-func followThread(ctx context.Context, p *project.Project, id string, o *Options) (*threads.Result, error) {
+func followThread(
+	ctx context.Context,
+	p *project.Project,
+	id string,
+	o *Options,
+) (*threads.Result, error) {
 	p, err := project.InAccount(p)
 	if err != nil {
 		return nil, err
@@ -28,7 +33,9 @@ func followThread(ctx context.Context, p *project.Project, id string, o *Options
 		return nil, diag.New(diag.ThreadState, "continuing %s: it is a replay of %s; continue that thread", id, s.Replay)
 	}
 	if strings.TrimSpace(o.Message) == "" && len(o.Attach) == 0 {
-		return nil, diag.New(diag.ThreadState, "continuing %s: it is completed, and continues with a message only", id).WithReason("ended_message").WithDetail("id", id)
+		return nil, diag.New(diag.ThreadState, "continuing %s: it is completed, and continues with a message only", id).
+			WithReason("ended_message").
+			WithDetail("id", id)
 	}
 	if o.follows, err = threads.Follow(p.Spaces.ProjectDir, id, o.Message); err != nil {
 		return nil, err
@@ -36,9 +43,12 @@ func followThread(ctx context.Context, p *project.Project, id string, o *Options
 	if o.Ref, err = item.ParseRef(s.Directive.Ref, item.Directive); err != nil {
 		return nil, diag.New(diag.TranscriptBroken, "continuing %s: %w", id, err)
 	}
-	o.Params, o.Message = s.Inputs, "" // it is behind the conversation
+	// it is behind the conversation
+	o.Params = s.Inputs
+	o.Message = ""
 	if o.Model == "" {
-		o.Model, o.Provider = s.Model, s.Provider
+		o.Model = s.Model
+		o.Provider = s.Provider
 	}
 	if o.Workspace == "" && s.Workspace.Mode != threads.Here {
 		o.Workspace = s.Workspace.Mode
@@ -56,7 +66,12 @@ func followThread(ctx context.Context, p *project.Project, id string, o *Options
 
 // ContinueOrFollow continues a thread with o.Message: one that has completed in a new thread, any other one
 // where it ended.
-func ContinueOrFollow(ctx context.Context, p *project.Project, id string, o *Options) (*threads.Result, error) {
+func ContinueOrFollow(
+	ctx context.Context,
+	p *project.Project,
+	id string,
+	o *Options,
+) (*threads.Result, error) {
 	s, err := threads.ReadStarted(p.Spaces.ProjectDir, p.EndOfChain(id))
 	if err == nil && s.State == threads.Completed && s.Parent == "" {
 		return followThread(ctx, p, id, o)
@@ -65,12 +80,15 @@ func ContinueOrFollow(ctx context.Context, p *project.Project, id string, o *Opt
 }
 
 // ForPrompts returns the project, or outside of projects the one with the logs of the account.
-func ForPrompts(p *project.Project) (*project.Project, error) { return project.InAccount(p) }
+func ForPrompts(p *project.Project) (*project.Project, error) {
+	return project.InAccount(p)
+}
 
 // LastPrompt returns the newest thread of a directive that a person started in this project, or
 // outside of projects in this directory.
 func LastPrompt(p *project.Project, ref item.Ref) (string, error) {
 	return handle.Newest(p.Spaces.ProjectDir, func(s *threads.Started) bool {
-		return s.Directive.Ref == ref.String() && (p.SeenDir == nil || s.Workspace.Dir == p.SeenDir.Dir && s.Workspace.Empty == p.SeenDir.Empty)
+		return s.Directive.Ref == ref.String() &&
+			(p.SeenDir == nil || s.Workspace.Dir == p.SeenDir.Dir && s.Workspace.Empty == p.SeenDir.Empty)
 	})
 }

@@ -20,13 +20,22 @@ const guardEvent = "before_tool"
 // what a project does, so they do not depend on the loop or on a step, which a project
 // replaces. It returns the result of a call that a hook skips, and an error for one
 // that a hook refuses.
-func (r *Run) guarded(ctx context.Context, within exec.Call, c *threads.ToolCall) (*threads.ToolResult, error) {
+func (r *Run) guarded(
+	ctx context.Context,
+	within exec.Call,
+	c *threads.ToolCall,
+) (*threads.ToolResult, error) {
 	t := r.thread()
 	if len(r.guards) == 0 || t == nil {
 		return nil, nil
 	}
 	control, err := r.runGuards(ctx, within, t, map[string]any{
-		"call": map[string]any{"name": c.Tool.Name, "ref": c.Tool.Ref, "input": c.Input, "tier": c.Tool.Tier.String()},
+		"call": map[string]any{
+			"name":  c.Tool.Name,
+			"ref":   c.Tool.Ref,
+			"input": c.Input,
+			"tier":  c.Tool.Tier.String(),
+		},
 	})
 	if err != nil || control == nil {
 		return nil, err
@@ -38,11 +47,18 @@ func (r *Run) guarded(ctx context.Context, within exec.Call, c *threads.ToolCall
 		}, nil
 	}
 	why := cmp.Or(control.Feedback, control.Message, "the hook "+control.By+" denied the call")
-	return nil, diag.New(diag.PolicyDenied, "%s", why).WithReason("hook").WithDetail("hook", control.By)
+	return nil, diag.New(diag.PolicyDenied, "%s", why).
+		WithReason("hook").
+		WithDetail("hook", control.By)
 }
 
 // runGuards runs them with the function that rye ships, and records their events.
-func (r *Run) runGuards(ctx context.Context, within exec.Call, t *threads.Thread, scope map[string]any) (*steps.Control, error) {
+func (r *Run) runGuards(
+	ctx context.Context,
+	within exec.Call,
+	t *threads.Thread,
+	scope map[string]any,
+) (*steps.Control, error) {
 	within.Guarded = true // their own actions are not guarded again
 	in, err := r.stepInput(ctx, t, "run_hooks", map[string]any{"event": guardEvent, "context": scope})
 	if err != nil {
@@ -57,7 +73,8 @@ func (r *Run) runGuards(ctx context.Context, within exec.Call, t *threads.Thread
 		return nil, err
 	}
 	in.Params["hooks"] = data["hooks"]
-	if err := serve(r.Project, r, within, &in); err != nil {
+	err = serve(r.Project, r, within, &in)
+	if err != nil {
 		return nil, err
 	}
 	out, err := steps.All()["run_hooks"](ctx, in)
@@ -68,7 +85,8 @@ func (r *Run) runGuards(ctx context.Context, within exec.Call, t *threads.Thread
 	for _, e := range out.Events {
 		events = append(events, threads.Event{Event: e.Event, Data: e.Data})
 	}
-	if err := t.Step(ctx, within.Node, r.guardItem, events); err != nil {
+	err = t.Step(ctx, within.Node, r.guardItem, events)
+	if err != nil {
 		return nil, err
 	}
 	return ControlOf(out.Data)

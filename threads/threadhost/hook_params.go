@@ -15,7 +15,11 @@ import (
 
 // hookParams fills in the parameters of the action of a hook for the tool that it calls: a
 // value in a text that a shell reads is one word, or the call is refused.
-func (r *Run) hookParams(ctx context.Context, ref item.Ref, a steps.Action) (map[string]any, error) {
+func (r *Run) hookParams(
+	ctx context.Context,
+	ref item.Ref,
+	a steps.Action,
+) (map[string]any, error) {
 	t, problems := interpolate.Compile(a.Template)
 	if len(problems) > 0 {
 		return nil, diag.New(diag.ValidationFailed, "%s", problems[0].Text)
@@ -32,7 +36,11 @@ func (r *Run) hookParams(ctx context.Context, ref item.Ref, a steps.Action) (map
 		s, ok := v.(string)
 		return s, ok && err == nil
 	}
-	v, err := itemcheck.Risk(ctx, r.Project.Resolver).RenderShellParams(policy.CallSchema(ref, schema(ref), t, text, schema), t, a.Scope)
+	v, err := itemcheck.Risk(ctx, r.Project.Resolver).RenderShellParams(
+		policy.CallSchema(ref, schema(ref), t, text, schema),
+		t,
+		a.Scope,
+	)
 	params, _ := v.(map[string]any)
 	return maps.Clone(params), err
 }

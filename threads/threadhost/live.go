@@ -83,7 +83,14 @@ func (s *liveStep) close() {
 }
 
 // ask runs a step in a program that stays.
-func (r *Run) ask(ctx context.Context, call exec.Call, t *threads.Thread, name string, chain *exec.Chain, in steps.Input) (map[string]any, error) {
+func (r *Run) ask(
+	ctx context.Context,
+	call exec.Call,
+	t *threads.Thread,
+	name string,
+	chain *exec.Chain,
+	in steps.Input,
+) (map[string]any, error) {
 	s, err := r.live.take(name)
 	if s == nil && err == nil {
 		s, err = r.startLive(ctx, call, t, chain)
@@ -108,7 +115,12 @@ func (r *Run) ask(ctx context.Context, call exec.Call, t *threads.Thread, name s
 }
 
 // startLive starts the program of a step.
-func (r *Run) startLive(ctx context.Context, call exec.Call, t *threads.Thread, chain *exec.Chain) (*liveStep, error) {
+func (r *Run) startLive(
+	ctx context.Context,
+	call exec.Call,
+	t *threads.Thread,
+	chain *exec.Chain,
+) (*liveStep, error) {
 	s := &liveStep{dir: conversationDir(r.Project, t)}
 	var err error
 	if s.file, err = atomicfile.Private(s.dir).OpenFile(conversationName, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600); err != nil {
@@ -127,7 +139,12 @@ func (r *Run) startLive(ctx context.Context, call exec.Call, t *threads.Thread, 
 
 // answer passes the input of a step to the program, after the lines of the conversation that it
 // does not have.
-func (s *liveStep) answer(ctx context.Context, call exec.Call, t *threads.Thread, in steps.Input) (map[string]any, error) {
+func (s *liveStep) answer(
+	ctx context.Context,
+	call exec.Call,
+	t *threads.Thread,
+	in steps.Input,
+) (map[string]any, error) {
 	lines, err := t.Lines()
 	if err != nil {
 		return nil, err
@@ -151,5 +168,9 @@ func (s *liveStep) answer(ctx context.Context, call exec.Call, t *threads.Thread
 // conversationDir returns a directory for the conversation that a program reads, which does
 // not exist.
 func conversationDir(p *project.Project, t *threads.Thread) string {
-	return filepath.Join(p.Cache, "steps", t.ID()+"-"+strconv.FormatUint(rand.Uint64(), 36))
+	return filepath.Join(
+		p.Cache,
+		"steps",
+		t.ID()+"-"+strconv.FormatUint(rand.Uint64(), 36),
+	)
 }

@@ -3,7 +3,6 @@ package threadhost
 import (
 	"context"
 	"encoding/json"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
@@ -61,7 +60,8 @@ func (d loopDispatcher) Call(ctx context.Context, c graph.Call) (any, error) {
 	case "compose":
 		return map[string]any{}, d.compose(ctx, out.Data)
 	case "provider_call":
-		if err := d.t.Answered(within.Node, c.Ref.String()); err != nil {
+		err := d.t.Answered(within.Node, c.Ref.String())
+		if err != nil {
 			return nil, d.failure(name, err)
 		}
 	case "dispatch": // the log has the results
@@ -94,10 +94,12 @@ func (d loopDispatcher) failure(name string, err error) error {
 		}
 	}
 	e := diag.Typed(err)
-	if limit, _ := e.Details["limit"].(string); limit != "" && e.Details["data"] == nil {
+	limit, _ := e.Details["limit"].(string)
+	if limit != "" && e.Details["data"] == nil {
 		facts := map[string]any{}
 		for _, key := range []string{"limit", "value", "max", "reserved", "left", "needed", "renews", "setting"} {
-			if v := plain(e.Details[key]); v != nil || key == "value" || key == "max" {
+			v := plain(e.Details[key])
+			if v != nil || key == "value" || key == "max" {
 				facts[key] = v
 			}
 		}
@@ -143,7 +145,13 @@ func (r *Run) withinNode(node string) exec.Call {
 }
 
 // Step runs a step item by its name, and records the events of its output.
-func (r *Run) Step(ctx context.Context, within exec.Call, t *threads.Thread, name string, params map[string]any) (steps.Output, error) {
+func (r *Run) Step(
+	ctx context.Context,
+	within exec.Call,
+	t *threads.Thread,
+	name string,
+	params map[string]any,
+) (steps.Output, error) {
 	in, err := r.stepInput(ctx, t, name, params)
 	if err != nil {
 		return steps.Output{}, err
@@ -160,7 +168,13 @@ func (r *Run) Step(ctx context.Context, within exec.Call, t *threads.Thread, nam
 }
 
 // runStep runs a step item. t is nil outside of threads.
-func (r *Run) runStep(ctx context.Context, within exec.Call, t *threads.Thread, name string, in steps.Input) (id threads.Identity, data map[string]any, err error) {
+func (r *Run) runStep(
+	ctx context.Context,
+	within exec.Call,
+	t *threads.Thread,
+	name string,
+	in steps.Input,
+) (id threads.Identity, data map[string]any, err error) {
 	ref := item.Ref{Kind: item.Tool, ID: steps.Dir + name}
 	if err := r.LoopHeld.Allows(policy.Execute, ref); err != nil {
 		return id, nil, err
@@ -228,7 +242,13 @@ func withinStep(ref item.Ref, data map[string]any) error {
 }
 
 // output reads the envelope of a step and records its events.
-func (r *Run) output(ctx context.Context, node string, t *threads.Thread, id threads.Identity, data map[string]any) (steps.Output, error) {
+func (r *Run) output(
+	ctx context.Context,
+	node string,
+	t *threads.Thread,
+	id threads.Identity,
+	data map[string]any,
+) (steps.Output, error) {
 	inner, ok := data["data"].(map[string]any)
 	success, err := succeeded(data)
 	out := steps.Output{Success: success, Data: inner}
@@ -250,7 +270,8 @@ func (r *Run) output(ctx context.Context, node string, t *threads.Thread, id thr
 // other types. The envelope of a native step has no keys but those of it.
 func succeeded(data map[string]any) (bool, error) {
 	success, isBool := data["success"].(bool)
-	if _, has := data["data"]; isBool && has && len(data) == 2 {
+	_, has := data["data"]
+	if isBool && has && len(data) == 2 {
 		return success, nil
 	}
 	var out steps.Output
@@ -263,7 +284,12 @@ func succeeded(data map[string]any) (bool, error) {
 
 // stepInput returns the input of a step. The parameters of the node are in it, with
 // those that only the kernel knows.
-func (r *Run) stepInput(ctx context.Context, t *threads.Thread, name string, params map[string]any) (steps.Input, error) {
+func (r *Run) stepInput(
+	ctx context.Context,
+	t *threads.Thread,
+	name string,
+	params map[string]any,
+) (steps.Input, error) {
 	u := t.Used()
 	p := map[string]any{}
 	for k, v := range params {
@@ -275,16 +301,31 @@ func (r *Run) stepInput(ctx context.Context, t *threads.Thread, name string, par
 		return steps.Input{}, err
 	}
 	return steps.Input{
-		ThreadID: t.ID(), Turn: t.Turn(), Limits: t.Params().Limits, Params: p,
+		ThreadID: t.ID(),
+		Turn:     t.Turn(),
+		Limits:   t.Params().Limits,
+		Params:   p,
 		Usage: steps.Usage{
-			Turns: u.Turns, InputTokens: u.InputTokens, OutputTokens: u.OutputTokens, Spend: u.Spend, Spawns: u.Spawns,
-			DurationMS: u.DurationMS, NewTokens: u.NewTokens, ContextTokens: u.ContextTokens, Window: u.Window,
+			Turns:         u.Turns,
+			InputTokens:   u.InputTokens,
+			OutputTokens:  u.OutputTokens,
+			Spend:         u.Spend,
+			Spawns:        u.Spawns,
+			DurationMS:    u.DurationMS,
+			NewTokens:     u.NewTokens,
+			ContextTokens: u.ContextTokens,
+			Window:        u.Window,
 		},
 	}, nil
 }
 
 // known adds the parameters of a step that are facts of the thread.
-func (r *Run) known(ctx context.Context, t *threads.Thread, name string, p map[string]any) error {
+func (r *Run) known(
+	ctx context.Context,
+	t *threads.Thread,
+	name string,
+	p map[string]any,
+) error {
 	add := func(v any, err error) error {
 		if err != nil {
 			return err
@@ -357,7 +398,8 @@ func (r *Run) conversationFile(t *threads.Thread) (string, error) {
 		return "", err
 	}
 	dir := conversationDir(r.Project, t)
-	if err := atomicfile.Private(dir).Write(conversationName, []byte(text), 0o400); err != nil {
+	err = atomicfile.Private(dir).Write(conversationName, []byte(text), 0o400)
+	if err != nil {
 		_ = os.RemoveAll(dir)
 		return "", diag.Doing("writing the conversation of "+t.ID(), err)
 	}
@@ -400,113 +442,21 @@ func readableLine(l *transcript.Line) (map[string]any, error) {
 		}
 		data["blocks"] = kept
 	}
-	return map[string]any{"seq": l.Seq, "time": l.Time, "event": l.Event, "data": data}, nil
-}
-
-// stepFunc returns the name of the function of a step.
-func stepFunc(name string) string { return "step_" + name }
-
-// StepNatives returns the functions of the step items that rye ships.
-func StepNatives(p *project.Project) map[string]exec.Native {
-	out := map[string]exec.Native{}
-	for name, step := range steps.All() {
-		out[stepFunc(name)] = func(ctx context.Context, in exec.NativeCall) (map[string]any, error) {
-			input, err := steps.Decode(name, in.Parameters)
-			if err != nil {
-				return nil, err
-			}
-			if err := serve(p, runOf(p, in.Call), in.Call, &input); err != nil {
-				return nil, err
-			}
-			res, err := step(ctx, input)
-			if err != nil {
-				return nil, err
-			}
-			if name == "control" || name == "emitter" {
-				return asTool(ctx, runOf(p, in.Call).thread(), in, res)
-			}
-			return res.Object()
-		}
-	}
-	return out
-}
-
-// asTool returns the result of a step that hooks and graphs call as a tool: its data.
-// The loop does not see its events, so they are recorded here.
-func asTool(ctx context.Context, t *threads.Thread, in exec.NativeCall, out steps.Output) (map[string]any, error) {
-	if t != nil {
-		var events []threads.Event
-		for _, e := range out.Events {
-			events = append(events, threads.Event{Event: e.Event, Data: e.Data})
-		}
-		it := in.Chain.Tool()
-		if err := t.Step(ctx, in.Node, threads.Identity{Ref: it.Ref.String(), Digest: it.Digest}, events); err != nil {
-			return nil, err
-		}
-	}
-	return jsonx.Object(out.Data)
-}
-
-// serve adds what a native step has in place of a broker: the conversation and the
-// services of the kernel, with the permissions of the thread.
-func serve(p *project.Project, r *Run, within exec.Call, in *steps.Input) error {
-	t := r.thread()
-	alone := diag.New(diag.ConfigError, "running a step: this one works in a thread only")
-	in.Services = steps.Services{
-		Config: func(ctx context.Context, id string) (map[string]any, error) {
-			s, err := p.Resolver.Config(ctx, id)
-			if err != nil {
-				return nil, err
-			}
-			return s.Root, nil
-		},
-		Step:    func(context.Context, string, map[string]any) (steps.Output, error) { return steps.Output{}, alone },
-		Execute: func(context.Context, steps.Action) (any, error) { return nil, alone },
-		Call:    func(context.Context, steps.Call) (steps.Result, error) { return steps.Result{}, alone },
-		Answer:  func(context.Context, steps.Call, steps.Result) error { return alone },
-		Model:   func(context.Context, map[string]any) (map[string]any, error) { return nil, alone },
-		Now:     p.Env.Now, Rand: rand.Float64,
-	}
-	if t == nil {
-		return nil
-	}
-	in.Services.Config = r.config
-	in.Services.Step = func(ctx context.Context, name string, params map[string]any) (steps.Output, error) {
-		return r.Step(ctx, within, t, name, params)
-	}
-	in.Services.Execute = func(ctx context.Context, a steps.Action) (any, error) { return r.execute(ctx, within, a) }
-	in.Services.Call = func(ctx context.Context, c steps.Call) (steps.Result, error) {
-		d, err := t.Call(ctx, within.Node, c.CallID, r.toolWithin(within))
-		if err != nil {
-			return steps.Result{}, err
-		}
-		return resultOf(d), nil
-	}
-	in.Services.Answer = func(ctx context.Context, c steps.Call, res steps.Result) error {
-		r.starts.passed(c.CallID)
-		return t.Answer(ctx, within.Node, c.CallID, res.Content, res.IsError)
-	}
-	in.Services.Model = func(ctx context.Context, params map[string]any) (map[string]any, error) {
-		a, err := t.Model(ctx, within.Node, pauseOf(params))
-		if err != nil {
-			return nil, err
-		}
-		return jsonx.Object(a)
-	}
-	var err error
-	in.Conversation, err = t.Lines()
-	return err
-}
-
-// resultOf returns the result of a call as the model reads it.
-func resultOf(d *threads.Dispatched) steps.Result {
-	return steps.Result{CallID: d.CallID, Ref: d.Ref, IsError: d.IsError, Content: d.Content, Denied: d.Denied, Waits: d.Waits, DurationMS: d.Duration.Milliseconds()}
+	return map[string]any{
+		"seq":   l.Seq,
+		"time":  l.Time,
+		"event": l.Event,
+		"data":  data,
+	}, nil
 }
 
 // DebugEvents returns which events are those of the loop itself.
 func DebugEvents(p *project.Project) func(string) bool {
 	return func(event string) bool {
-		return strings.HasPrefix(event, "graph_") || strings.HasPrefix(event, "node_") || strings.HasSuffix(event, "_committed") || event == "checkpoint"
+		return strings.HasPrefix(event, "graph_") ||
+			strings.HasPrefix(event, "node_") ||
+			strings.HasSuffix(event, "_committed") ||
+			event == "checkpoint"
 	}
 }
 
@@ -531,7 +481,11 @@ func numberOf(v any) float64 {
 
 // execute runs the action of a hook, with the permissions of the directive, and the steps
 // of the loop.
-func (r *Run) execute(ctx context.Context, within exec.Call, a steps.Action) (any, error) {
+func (r *Run) execute(
+	ctx context.Context,
+	within exec.Call,
+	a steps.Action,
+) (any, error) {
 	ref, err := item.ParseRef(a.ID, item.Kind(a.Kind))
 	if err != nil {
 		return nil, diag.New(diag.ValidationFailed, "running the action of %s: %w", a.By, err)
@@ -554,11 +508,18 @@ func (r *Run) execute(ctx context.Context, within exec.Call, a steps.Action) (an
 	}
 	if !within.Guarded && !strings.HasPrefix(ref.ID, steps.Dir) {
 		call := &threads.ToolCall{Tool: threads.Offered{ToolDef: message.ToolDef{Name: ref.ID}, Ref: ref.String()}, Input: params}
-		if skipped, err := r.guarded(ctx, within, call); err != nil || skipped != nil {
+		skipped, err := r.guarded(ctx, within, call)
+		if err != nil || skipped != nil {
 			return nil, err
 		}
 	}
-	data, err := project.GraphDispatcher{Project: r.Project, Within: within}.Call(ctx, graph.Call{Verb: a.Verb, Ref: ref, Params: params, Held: r.HookHeld, RunID: r.id})
+	data, err := project.GraphDispatcher{Project: r.Project, Within: within}.Call(ctx, graph.Call{
+		Verb:   a.Verb,
+		Ref:    ref,
+		Params: params,
+		Held:   r.HookHeld,
+		RunID:  r.id,
+	})
 	if err == nil {
 		err = r.hookEvents(ctx, within.Node, ref, data)
 	}
@@ -570,13 +531,20 @@ func (r *Run) execute(ctx context.Context, within exec.Call, a steps.Action) (an
 func (r *Run) hookEvents(ctx context.Context, node string, ref item.Ref, data any) error {
 	t := r.thread()
 	out, _ := data.(map[string]any)
-	if name, isStep := strings.CutPrefix(ref.ID, steps.Dir); t == nil || !isStep || name != "control" && name != "emitter" || out["events"] == nil {
+	name, isStep := strings.CutPrefix(ref.ID, steps.Dir)
+	if t == nil || !isStep || name != "control" && name != "emitter" || out["events"] == nil {
 		return nil
 	}
 	it, err := r.Project.Resolver.Find(ctx, ref)
 	if err != nil {
 		return err
 	}
-	_, err = r.output(ctx, node, t, threads.Identity{Ref: ref.String(), Digest: it.Digest}, out)
+	_, err = r.output(
+		ctx,
+		node,
+		t,
+		threads.Identity{Ref: ref.String(), Digest: it.Digest},
+		out,
+	)
 	return err
 }

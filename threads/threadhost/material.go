@@ -31,16 +31,30 @@ import (
 
 // material returns what the prompt is made of. Every item in it is verified.
 func (r *Run) material(ctx context.Context) (*steps.Material, error) {
-	p, it, d := r.Project, r.Item, r.Directive
+	p := r.Project
+	it := r.Item
+	d := r.Directive
 	s, err := p.Resolver.Config(ctx, steps.AgentConfig)
 	if err != nil {
 		return nil, err
 	}
 	cfg := tree.NewReader(&tree.Doc{Root: s.Root}, diag.ConfigError)
 	m := &steps.Material{
-		Directive: steps.DirectiveText{Ref: it.Ref.String(), Digest: it.Digest.String(), Name: it.Meta.Name, Version: it.Meta.Version, Body: d.Body},
-		Inputs:    promptInputs(r.PreparedThread), Attachments: withoutData(r.attachments), Accepts: accepts(r.PreparedThread), Outputs: steps.Fields(d.Outputs), Capabilities: r.Caps(), Message: r.Options.Message, Window: window(r.PreparedThread),
-		Facts: r.facts(ctx),
+		Directive: steps.DirectiveText{
+			Ref:     it.Ref.String(),
+			Digest:  it.Digest.String(),
+			Name:    it.Meta.Name,
+			Version: it.Meta.Version,
+			Body:    d.Body,
+		},
+		Inputs:       promptInputs(r.PreparedThread),
+		Attachments:  withoutData(r.attachments),
+		Accepts:      accepts(r.PreparedThread),
+		Outputs:      steps.Fields(d.Outputs),
+		Capabilities: r.Caps(),
+		Message:      r.Options.Message,
+		Window:       window(r.PreparedThread),
+		Facts:        r.facts(ctx),
 	}
 	if r.carried != nil && r.carried.Follows != "" {
 		m.Attachments = nil // they belong to the message behind the conversation
@@ -74,10 +88,16 @@ func (r *Run) facts(ctx context.Context) steps.Facts {
 	if r.Options.Replay != nil {
 		w = r.Options.Replay.Started.Workspace
 	}
-	f := steps.Facts{Date: r.Project.Env.Now().UTC().Format(time.DateOnly), System: runtime.GOOS, Project: filepath.Base(cmp.Or(w.Dir, r.Project.Spaces.ProjectDir)), Workspace: w.Mode}
+	f := steps.Facts{
+		Date:      r.Project.Env.Now().UTC().Format(time.DateOnly),
+		System:    runtime.GOOS,
+		Project:   filepath.Base(cmp.Or(w.Dir, r.Project.Spaces.ProjectDir)),
+		Workspace: w.Mode,
+	}
 	switch {
 	case w.Empty:
-		f.Project, f.Workspace = "none", "an empty directory; files cannot be written"
+		f.Project = "none"
+		f.Workspace = "an empty directory; files cannot be written"
 	case w.Mode == threads.Read:
 		f.Workspace = "read: files cannot be changed"
 	}
@@ -89,7 +109,11 @@ func (r *Run) facts(ctx context.Context) steps.Facts {
 	f.Path = r.Project.ToolDir()
 	f.Platform = runtime.GOOS + "/" + runtime.GOARCH
 	f.Shell = "none"
-	if _, err := proc.LookPath("bash", proc.Own(r.Project.Env.Environ(), f.Path)); err == nil {
+	_, err := proc.LookPath("bash", proc.Own(
+		r.Project.Env.Environ(),
+		f.Path,
+	))
+	if err == nil {
 		f.Shell = "bash"
 	}
 	f.Git = gitState(ctx, r.Project, f.Path)
@@ -126,7 +150,8 @@ func gitState(ctx context.Context, p *project.Project, dir string) string {
 // started.
 func inRepository(dir string) bool {
 	for {
-		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
+		_, err := os.Lstat(filepath.Join(dir, ".git"))
+		if err == nil {
 			return true
 		}
 		above := filepath.Dir(dir)
@@ -187,7 +212,12 @@ func (r *Run) contextItems(ctx context.Context, cfg *tree.Reader) ([]steps.Conte
 			continue
 		}
 		seen[c.Ref] = true
-		e := steps.ContextItem{Ref: c.Ref.String(), At: c.At, MaxTokens: c.MaxTokens, Optional: c.Optional}
+		e := steps.ContextItem{
+			Ref:       c.Ref.String(),
+			At:        c.At,
+			MaxTokens: c.MaxTokens,
+			Optional:  c.Optional,
+		}
 		if e.Missing, _ = r.Project.Resolver.Missing(ctx, c.Ref); e.Missing { // Inspect reports the error
 			out = append(out, e)
 			continue
@@ -256,7 +286,9 @@ func (r *Run) loadHooks(ctx context.Context) error {
 // thread, the function of rye those of the event, because it leaves out the others.
 func (r *Run) hooksFor(ctx context.Context, event any) ([]steps.Hook, error) {
 	chain, err := r.chain(ctx, item.Ref{Kind: item.Tool, ID: steps.Dir + "run_hooks"})
-	if err != nil || chain.Primitive().Ref.ID != exec.NativeStep || chain.Tool().Meta.Config["func"] != stepFunc("run_hooks") {
+	if err != nil ||
+		chain.Primitive().Ref.ID != exec.NativeStep ||
+		chain.Tool().Meta.Config["func"] != stepFunc("run_hooks") {
 		return r.hooks, err
 	}
 	own := []steps.Hook{}
@@ -350,7 +382,9 @@ func Render(ctx context.Context, p *project.Project, o *Options) (*Rendered, err
 	if err != nil {
 		return nil, err
 	}
-	out.Tokens, out.FirstCall, out.Model = e.Bytes/4, e.Cost, s.Model
+	out.Tokens = e.Bytes / 4
+	out.FirstCall = e.Cost
+	out.Model = s.Model
 	return out, nil
 }
 

@@ -17,6 +17,12 @@ func (r *Run) numberIn(ctx context.Context, money *project.ThreadAccount, id str
 	if money == nil {
 		return 0, nil // a replay has no account
 	}
-	name, nothing := r.Name(r.Project), ""
-	return money.Number(ctx, store.Handle{ID: id, Project: r.Project.Spaces.ProjectDir, Name: &name, Waiting: &nothing})
+	name := r.Name(r.Project)
+	nothing := ""
+	return money.Number(ctx, store.Handle{
+		ID:      id,
+		Project: r.Project.Spaces.ProjectDir,
+		Name:    &name,
+		Waiting: &nothing,
+	})
 }

@@ -27,7 +27,11 @@ type nodeThread struct {
 type Directives struct{}
 
 // Follow implements Directives.
-func (Directives) Follow(ctx context.Context, p *project.Project, c *project.DirectiveCall) (any, error) {
+func (Directives) Follow(
+	ctx context.Context,
+	p *project.Project,
+	c *project.DirectiveCall,
+) (any, error) {
 	within := c.Within
 	within.Asking = nil // what the thread calls is not called by the node
 	o := &Options{
@@ -66,19 +70,32 @@ func recordedNode(ctx context.Context, p *project.Project, c *project.DirectiveC
 		return nil, err
 	}
 	// The process can have been stopped before the account was released.
-	if err := c.Account.End(ctx, s.ID, s.State); err != nil {
+	err = c.Account.End(ctx, s.ID, s.State)
+	if err != nil {
 		return nil, err
 	}
 	return followed(c, s.State, s.Outputs, s.Text, s.Cost)
 }
 
 // followed is the result of a node that had a directive followed.
-func followed(c *project.DirectiveCall, state string, outputs map[string]any, text string, cost threads.Cost) (any, error) {
+func followed(
+	c *project.DirectiveCall,
+	state string,
+	outputs map[string]any,
+	text string,
+	cost threads.Cost,
+) (any, error) {
 	if outputs == nil {
 		outputs = map[string]any{}
 	}
 	c.Child.Note = c.Child.Run + " $" + cost.Spend.String()
-	return jsonx.Object(map[string]any{"thread_id": c.Child.Run, "state": state, "outputs": outputs, "text": text, "cost": cost})
+	return jsonx.Object(map[string]any{
+		"thread_id": c.Child.Run,
+		"state":     state,
+		"outputs":   outputs,
+		"text":      text,
+		"cost":      cost,
+	})
 }
 
 // observeNode returns the function that receives the lines of a thread if the caller of the run
@@ -97,7 +114,11 @@ func observeNode(p *project.Project, c *project.DirectiveCall) threads.Observer 
 
 // admit reserves what a new thread may spend, and returns its limits: those of the
 // directive, within what the runs above it permit and have left.
-func (n *nodeThread) admit(ctx context.Context, th store.Thread, l threads.Limits) (threads.Limits, error) {
+func (n *nodeThread) admit(
+	ctx context.Context,
+	th store.Thread,
+	l threads.Limits,
+) (threads.Limits, error) {
 	a := n.run
 	a.Tree.Lock()
 	defer a.Tree.Unlock()
@@ -120,20 +141,27 @@ func (n *nodeThread) admit(ctx context.Context, th store.Thread, l threads.Limit
 		left = min(left, *share.Each)
 	}
 	l = a.Within(l)
-	l.Spend, l.Depth = min(l.Spend, left), min(l.Depth, int64(n.call.Child.Left))
-	if have, ok, err := a.Root().Store.Max(ctx, th.ID); err != nil {
+	l.Spend = min(l.Spend, left)
+	l.Depth = min(l.Depth, int64(n.call.Child.Left))
+	have, ok, err := a.Root().Store.Max(ctx, th.ID)
+	if err != nil {
 		return l, err
 	} else if ok {
 		l.Spend = have // reserved by a process that was stopped before the first line
 	}
-	th.Depth, th.Spawns = l.Depth, l.Spawns
+	th.Depth = l.Depth
+	th.Spawns = l.Spawns
 	n.owner, err = up.Child(ctx, th, l.Spend)
 	return l, err
 }
 
 // account returns the account that admit opened, or opens that of a thread which
 // continues.
-func (n *nodeThread) account(ctx context.Context, th store.Thread, limit policy.USD) (*project.ThreadAccount, error) {
+func (n *nodeThread) account(
+	ctx context.Context,
+	th store.Thread,
+	limit policy.USD,
+) (*project.ThreadAccount, error) {
 	if o := n.owner; o != nil {
 		n.owner = nil
 		return &project.ThreadAccount{Owner: o}, nil

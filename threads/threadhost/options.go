@@ -105,7 +105,9 @@ func (o *Options) CloseLedger() error {
 
 // isChild reports whether another thread started the one that is prepared.
 func (o *Options) isChild() bool {
-	return o.Child != nil || o.Above != nil || o.Token != nil && o.Token.Root != o.Token.Thread
+	return o.Child != nil ||
+		o.Above != nil ||
+		o.Token != nil && o.Token.Root != o.Token.Thread
 }
 
 // Request returns the options that decide about the directive, its limits, permissions and models.

@@ -55,7 +55,8 @@ func (s *startOrder) passed(call string) {
 func (s *startOrder) wait(ctx context.Context, call string) error {
 	for {
 		s.mu.Lock()
-		i, changed := slices.Index(s.calls, call), s.changed
+		i := slices.Index(s.calls, call)
+		changed := s.changed
 		s.mu.Unlock()
 		if i <= 0 {
 			return nil

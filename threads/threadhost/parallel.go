@@ -42,7 +42,8 @@ func (r *Run) touches(ctx context.Context, c *threads.ToolCall) *touches.Set {
 	if c.Tool.Name == threads.ArtifactTool {
 		return &touches.Set{} // artifacts of the thread do not change
 	}
-	ref, params := calledTool(c), c.Input
+	ref := calledTool(c)
+	params := c.Input
 	switch {
 	case c.Tool.Verb == policy.Search || c.Tool.Verb == policy.Load:
 		ref = item.Ref{Kind: item.Tool, ID: "rye/primary/" + string(c.Tool.Verb)}
@@ -86,10 +87,13 @@ func (r *Run) located(name string) string {
 		if up == dir {
 			break
 		}
-		rest, dir = filepath.Join(filepath.Base(dir), rest), up
+		rest = filepath.Join(filepath.Base(dir), rest)
+		dir = up
 	}
 	rel, err := filepath.Rel(root, name)
-	if err != nil || rel == ".." || strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
+	if err != nil ||
+		rel == ".." ||
+		strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
 		return filepath.ToSlash(name)
 	}
 	return filepath.ToSlash(rel)

@@ -36,7 +36,11 @@ func (b *threadProgram) calls() (grant policy.Grant, ref string) {
 }
 
 // do makes one call.
-func (b *threadProgram) do(ctx context.Context, w *agent.Workspace, req agent.Request) *diag.Envelope {
+func (b *threadProgram) do(
+	ctx context.Context,
+	w *agent.Workspace,
+	req agent.Request,
+) *diag.Envelope {
 	if _, answering := b.current(); !answering { // no line of the log would be before it
 		return envelope(nil, diag.New(diag.PermissionDenied, "calling %s: the program has answered, and calls rye between two calls of it", req.Name))
 	}
@@ -47,22 +51,30 @@ func (b *threadProgram) do(ctx context.Context, w *agent.Workspace, req agent.Re
 	params, _ := input["parameters"].(map[string]any)
 	ref := toolOfCall(req.Name, input)
 	if ref.ID == "" {
-		return b.aside(ctx, req.Within, threads.Offered{ToolDef: message.ToolDef{Name: "rye_" + req.Name}, Ref: "tool:rye/primary/" + req.Name, Verb: policy.Verb(req.Name)}, input)
+		return b.aside(
+			ctx,
+			req.Within,
+			threads.Offered{ToolDef: message.ToolDef{Name: "rye_" + req.Name}, Ref: "tool:rye/primary/" + req.Name, Verb: policy.Verb(req.Name)},
+			input,
+		)
 	}
 	if err := b.held.Allows(policy.Execute, ref); err != nil {
 		return b.aside(ctx, req.Within, offered(ref), params) // it is denied, and recorded
 	}
-	if step := req.Within.Step; step == "dispatch" && ref.ID == steps.Dir+step {
+	step := req.Within.Step
+	if step == "dispatch" && ref.ID == steps.Dir+step {
 		return b.dispatch(ctx, req.Within, params)
 	}
-	if name, isStep := strings.CutPrefix(ref.ID, steps.Dir); isStep && name != "control" && name != "emitter" {
+	name, isStep := strings.CutPrefix(ref.ID, steps.Dir)
+	if isStep && name != "control" && name != "emitter" {
 		out, err := b.r.Step(ctx, req.Within, b.t, name, params)
 		return envelope(out.Data, err)
 	}
 	if slices.ContainsFunc(b.r.Services, func(s *threads.Service) bool { return s.Provider == ref }) {
 		return w.Do(ctx, req) // the attempt is recorded where every attempt is
 	}
-	if id := b.ofModel(req.Within.Step, ref, params); id != "" {
+	id := b.ofModel(req.Within.Step, ref, params)
+	if id != "" {
 		return b.model(ctx, req.Within, id, false)
 	}
 	return b.aside(ctx, req.Within, offered(ref), params)
@@ -87,7 +99,11 @@ func (b *threadProgram) ofModel(step string, ref item.Ref, params map[string]any
 	for _, c := range b.t.Pending() {
 		v, _ := jsonx.ParseMessage(c.Input)
 		have, err := jsonx.Marshal(v)
-		if err != nil || c.Problem != "" || c.Ref != ref.String() || string(have) != string(want) || b.r.claimed[c.CallID] {
+		if err != nil ||
+			c.Problem != "" ||
+			c.Ref != ref.String() ||
+			string(have) != string(want) ||
+			b.r.claimed[c.CallID] {
 			continue
 		}
 		if b.r.claimed == nil {
@@ -101,7 +117,11 @@ func (b *threadProgram) ofModel(step string, ref item.Ref, params map[string]any
 
 // dispatch makes a call of the model, or records the result of one that is not made: the step
 // dispatch executes itself with the id of the call, and with this result.
-func (b *threadProgram) dispatch(ctx context.Context, within exec.Call, params map[string]any) *diag.Envelope {
+func (b *threadProgram) dispatch(
+	ctx context.Context,
+	within exec.Call,
+	params map[string]any,
+) *diag.Envelope {
 	var call struct {
 		ID      string          `json:"call_id"`
 		Content []message.Block `json:"content"`
@@ -118,15 +138,32 @@ func (b *threadProgram) dispatch(ctx context.Context, within exec.Call, params m
 		return b.model(ctx, within, call.ID, true)
 	}
 	b.r.starts.passed(call.ID)
-	return envelope(map[string]any{}, b.t.Answer(ctx, within.Node, call.ID, call.Content, call.IsError))
+	return envelope(map[string]any{}, b.t.Answer(
+		ctx,
+		within.Node,
+		call.ID,
+		call.Content,
+		call.IsError,
+	))
 }
 
 // model makes a call of the model, with the permissions of the thread and of the program. The
 // data are what the tool returned, or the whole result as the model reads it.
-func (b *threadProgram) model(ctx context.Context, within exec.Call, id string, read bool) *diag.Envelope {
+func (b *threadProgram) model(
+	ctx context.Context,
+	within exec.Call,
+	id string,
+	read bool,
+) *diag.Envelope {
 	grant, _ := b.calls()
 	got := &captured{}
-	d, err := b.t.Call(ctx, within.Node, id, got.result(b.r.toolWithin(within)), grant)
+	d, err := b.t.Call(
+		ctx,
+		within.Node,
+		id,
+		got.result(b.r.toolWithin(within)),
+		grant,
+	)
 	switch {
 	case err != nil:
 		return envelope(nil, err)
@@ -139,7 +176,12 @@ func (b *threadProgram) model(ctx context.Context, within exec.Call, id string, 
 }
 
 // aside makes a call that is the program's own.
-func (b *threadProgram) aside(ctx context.Context, within exec.Call, tool threads.Offered, input map[string]any) *diag.Envelope {
+func (b *threadProgram) aside(
+	ctx context.Context,
+	within exec.Call,
+	tool threads.Offered,
+	input map[string]any,
+) *diag.Envelope {
 	_, by := b.calls()
 	if input == nil {
 		input = map[string]any{}
@@ -149,7 +191,18 @@ func (b *threadProgram) aside(ctx context.Context, within exec.Call, tool thread
 		of = id
 	}
 	got := &captured{}
-	res, err := b.t.Aside(ctx, threads.AsideCall{By: by, Of: of, Node: within.Node, Tool: tool, Input: input, Held: b.held}, got.result(b.r.CallWithin(within)))
+	res, err := b.t.Aside(
+		ctx,
+		threads.AsideCall{
+			By:    by,
+			Of:    of,
+			Node:  within.Node,
+			Tool:  tool,
+			Input: input,
+			Held:  b.held,
+		},
+		got.result(b.r.CallWithin(within)),
+	)
 	switch {
 	case got.set:
 		return got.envelope()
@@ -167,7 +220,8 @@ func readAgain(content []message.Block, isError bool) *diag.Envelope {
 	var data any = content
 	if len(content) == 1 && content[0].Type == message.Text {
 		data = content[0].Text
-		if v, fs := jsonx.ParseMessage([]byte(content[0].Text)); len(fs) == 0 {
+		v, fs := jsonx.ParseMessage([]byte(content[0].Text))
+		if len(fs) == 0 {
 			data = v
 		}
 	}

@@ -18,7 +18,11 @@ import (
 
 // Provide makes a call of a model for a provider item, whatever executes it: in a
 // thread, reserved and recorded by the thread's kernel.
-func Provide(ctx context.Context, p *project.Project, in exec.ProviderCall) (map[string]any, error) {
+func Provide(
+	ctx context.Context,
+	p *project.Project,
+	in exec.ProviderCall,
+) (map[string]any, error) {
 	t, _, s, c, err := ProviderCall(ctx, p, in.NativeCall)
 	if err != nil {
 		return nil, err
@@ -44,14 +48,20 @@ func Answered(t *threads.Thread, resp *message.Response) (map[string]any, error)
 }
 
 // ProviderCall returns what a call of a provider item in a thread needs.
-func ProviderCall(ctx context.Context, p *project.Project, in exec.NativeCall) (t *threads.Thread, r *Run, s *threads.Service, c *provider.Config, err error) {
+func ProviderCall(
+	ctx context.Context,
+	p *project.Project,
+	in exec.NativeCall,
+) (t *threads.Thread, r *Run, s *threads.Service, c *provider.Config, err error) {
 	it := in.Chain.Tool()
 	r = runOf(p, in.Call)
 	if t = r.thread(); t == nil {
 		return nil, nil, nil, nil, diag.New(diag.ConfigError, "running %s: a provider is called by threads only; use rye run directive", it.Ref)
 	}
 	if s = t.Service(); s.Provider != it.Ref {
-		i := slices.IndexFunc(t.Params().Services, func(s *threads.Service) bool { return s.Provider == it.Ref })
+		i := slices.IndexFunc(t.Params().Services, func(s *threads.Service) bool {
+			return s.Provider == it.Ref
+		})
 		if i < 0 {
 			return nil, nil, nil, nil, diag.New(diag.PermissionDenied, "running %s: the thread uses %s, and no other provider", it.Ref, s.Provider)
 		}
@@ -64,7 +74,13 @@ func ProviderCall(ctx context.Context, p *project.Project, in exec.NativeCall) (
 		return nil, nil, nil, nil, err
 	}
 	if missing := c.Missing(in.Env); len(missing) > 0 {
-		return nil, nil, nil, nil, diag.New(diag.AuthRequired, "calling %s: the environment lacks %s", it.Ref, strings.Join(missing, ", ")).WithDetail("missing", missing)
+		return nil, nil, nil, nil, diag.New(
+			diag.AuthRequired,
+			"calling %s: the environment lacks %s",
+			it.Ref,
+			strings.Join(missing, ", "),
+		).
+			WithDetail("missing", missing)
 	}
 	return t, r, s, c, nil
 }
@@ -80,8 +96,16 @@ func CallerOf(c *provider.Config) threads.Caller {
 				code = string(f.Err.Code)
 			}
 			return nil, &threads.Failure{
-				Status: f.StatusCode, Code: code, Type: f.Type, Message: f.Message, Reason: f.Reason, Headers: f.Headers,
-				RetryAfterMS: f.RetryAfterMS, Body: f.Body, Usage: f.Usage, Err: f.Err,
+				Status:       f.StatusCode,
+				Code:         code,
+				Type:         f.Type,
+				Message:      f.Message,
+				Reason:       f.Reason,
+				Headers:      f.Headers,
+				RetryAfterMS: f.RetryAfterMS,
+				Body:         f.Body,
+				Usage:        f.Usage,
+				Err:          f.Err,
 			}
 		}
 		if err != nil {
@@ -98,7 +122,12 @@ func replayProvider(ctx context.Context, t *threads.Thread, node string, s *thre
 }
 
 // executeProvider runs a provider item as every item is run.
-func (r *Run) executeProvider(ctx context.Context, _ *threads.Thread, node string, s *threads.Service) error {
+func (r *Run) executeProvider(
+	ctx context.Context,
+	_ *threads.Thread,
+	node string,
+	s *threads.Service,
+) error {
 	chain, err := r.Project.Executor.Chain(ctx, s.Provider)
 	if err != nil {
 		return err

@@ -22,12 +22,22 @@ func (r *Run) check(ctx context.Context, c *threads.ToolCall, tool string) error
 	if err := r.Held.Allows(policy.Execute, ref); err != nil {
 		return err
 	}
-	_, err = r.Project.Verbs.Tool(ctx, primary.Call{Ref: ref, Held: r.Held, Within: r.withinNode(c.Node), Params: map[string]any{"outputs": c.Input}, Ask: r.Options.Ask})
+	_, err = r.Project.Verbs.Tool(ctx, primary.Call{
+		Ref:    ref,
+		Held:   r.Held,
+		Within: r.withinNode(c.Node),
+		Params: map[string]any{"outputs": c.Input},
+		Ask:    r.Options.Ask,
+	})
 	return err
 }
 
 // guard cuts a result to what the model reads, by the step result_guard.
-func (r *Run) guard(ctx context.Context, c *threads.ToolCall, res *threads.ToolResult) (*threads.Guarded, error) {
+func (r *Run) guard(
+	ctx context.Context,
+	c *threads.ToolCall,
+	res *threads.ToolResult,
+) (*threads.Guarded, error) {
 	t := r.thread()
 	if t == nil {
 		return &threads.Guarded{Blocks: res.Blocks}, nil
@@ -59,7 +69,8 @@ func (r *Run) guard(ctx context.Context, c *threads.ToolCall, res *threads.ToolR
 // calledItem returns the ref of the tool that a call runs: rye_execute runs the one that its
 // arguments name.
 func calledItem(c *threads.ToolCall) string {
-	if ref := toolOfCall(string(c.Tool.Verb), c.Input); ref.ID != "" {
+	ref := toolOfCall(string(c.Tool.Verb), c.Input)
+	if ref.ID != "" {
 		return ref.String()
 	}
 	return c.Tool.Ref

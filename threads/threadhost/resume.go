@@ -13,7 +13,12 @@ import (
 )
 
 // Resume continues a thread at the step in flight.
-func Resume(ctx context.Context, p *project.Project, id string, o *Options) (*threads.Result, error) {
+func Resume(
+	ctx context.Context,
+	p *project.Project,
+	id string,
+	o *Options,
+) (*threads.Result, error) {
 	pending, err := pendingNext(p, id)
 	if err != nil {
 		return nil, err
@@ -38,7 +43,8 @@ func Resume(ctx context.Context, p *project.Project, id string, o *Options) (*th
 	if err != nil {
 		return nil, diag.New(diag.TranscriptBroken, "resuming %s: %w", id, err)
 	}
-	o.Ref, o.Params = ref, s.Inputs
+	o.Ref = ref
+	o.Params = s.Inputs
 	if o.Child = s.Spawned; o.Child != nil { // what its caller had applies to its loop and hooks, too
 		for _, g := range s.Held {
 			if g.Source != s.Directive.Ref+" "+s.Directive.Digest.String() {
@@ -48,7 +54,8 @@ func Resume(ctx context.Context, p *project.Project, id string, o *Options) (*th
 		s.Held = nil
 	}
 	if o.Model == "" {
-		o.Model, o.Provider = s.Model, s.Provider
+		o.Model = s.Model
+		o.Provider = s.Provider
 	}
 	prepared, err := p.PrepareThread(ctx, o.Request())
 	if err != nil {
@@ -69,13 +76,23 @@ func Resume(ctx context.Context, p *project.Project, id string, o *Options) (*th
 		prepared.Held = prepared.Held.With(g)
 	}
 	o.Decide, o.Ask = oneQuestion(o.Decide, o.Ask)
-	r := &Run{PreparedThread: prepared, Project: p, Options: o, id: id, carried: s.Carried, again: true, changes: changes}
+	r := &Run{
+		PreparedThread: prepared,
+		Project:        p,
+		Options:        o,
+		id:             id,
+		carried:        s.Carried,
+		again:          true,
+		changes:        changes,
+	}
 	r.attachments = s.Attachments
 	if r.attached, err = attachedNow(ctx, r); err != nil {
 		return nil, err
 	}
 	if pending != nil { // its process was stopped before the next thread had a log
-		r.id, r.carried, r.again = pending.Next, pending.Carried, false
+		r.id = pending.Next
+		r.carried = pending.Carried
+		r.again = false
 		return r.end(ctx)(r.followed(ctx))
 	}
 	params, err := r.params(ctx)
@@ -84,7 +101,9 @@ func Resume(ctx context.Context, p *project.Project, id string, o *Options) (*th
 	}
 	text := o.Message
 	if o.handOff {
-		r.again, text = false, "" // the next thread reads it
+		// the next thread reads it
+		r.again = false
+		text = ""
 		params.Loop = func(_ context.Context, t *threads.Thread, _ *transcript.Log, _ []transcript.Line) error {
 			t.Ends(threads.Ending{State: threads.Continued})
 			return nil
@@ -105,20 +124,39 @@ func Resume(ctx context.Context, p *project.Project, id string, o *Options) (*th
 
 // changes returns what changed of the directive, the loop and the steps since a thread started. It is an error if the person
 // did not accept it and it is not the work of an upgrade of rye.
-func changes(ctx context.Context, p *project.Project, id string, s *threads.Started, now *project.PreparedThread, o *Options) ([]transcript.Change, error) {
+func changes(
+	ctx context.Context,
+	p *project.Project,
+	id string,
+	s *threads.Started,
+	now *project.PreparedThread,
+	o *Options,
+) ([]transcript.Change, error) {
 	loopSteps, err := loopSteps(ctx, p, now.Loop)
 	if err != nil {
 		return nil, err
 	}
 	was := append([]threads.Identity{s.Directive, s.Loop}, s.Steps...)
-	is := append([]threads.Identity{project.IdentityOf(now.Item), project.IdentityOf(now.Loop)}, loopSteps...)
+	is := append(
+		[]threads.Identity{project.IdentityOf(now.Item), project.IdentityOf(now.Loop)},
+		loopSteps...,
+	)
 	var out []transcript.Change
 	for _, w := range was {
-		i := slices.IndexFunc(is, func(x threads.Identity) bool { return x.Ref == w.Ref })
+		i := slices.IndexFunc(is, func(x threads.Identity) bool {
+			return x.Ref == w.Ref
+		})
 		if i < 0 {
 			continue // the loop does not call it any more
 		}
-		if c, same := transcript.Changed(w.Ref, w.Digest, is[i].Digest, w.Space, is[i].Space); !same {
+		c, same := transcript.Changed(
+			w.Ref,
+			w.Digest,
+			is[i].Digest,
+			w.Space,
+			is[i].Space,
+		)
+		if !same {
 			out = append(out, c)
 		}
 	}
@@ -131,7 +169,12 @@ func changes(ctx context.Context, p *project.Project, id string, s *threads.Star
 
 // resumedLimits returns the limits that a thread had, or those that a person gives it,
 // within the allowance.
-func resumedLimits(ctx context.Context, p *project.Project, l threads.Limits, flags []string) (threads.Limits, error) {
+func resumedLimits(
+	ctx context.Context,
+	p *project.Project,
+	l threads.Limits,
+	flags []string,
+) (threads.Limits, error) {
 	if err := project.SetLimits(&l, flags); err != nil {
 		return l, err
 	}

@@ -18,7 +18,8 @@ func (r *Run) revoked(context.Context) error {
 	for _, it := range append([]*resolve.Item{r.Item, r.Loop}, r.Bases...) {
 		switch v := now.Verify(r.Project.Resolver.TrustInput(it)); v.Code {
 		case diag.Revoked:
-			return diag.New(diag.Revoked, "the signer of %s was revoked while the thread ran: %s", it.Ref, it.Verdict.Signer.Short()).WithDetail("ref", it.Ref.String())
+			return diag.New(diag.Revoked, "the signer of %s was revoked while the thread ran: %s", it.Ref, it.Verdict.Signer.Short()).
+				WithDetail("ref", it.Ref.String())
 		case diag.KeyUnknown, diag.TrustChanged: // a document that cannot be read may be the revocation, and so may that of a granter
 			return v.Err(it.Path())
 		}

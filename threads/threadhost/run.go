@@ -26,7 +26,11 @@ import (
 )
 
 // Start runs a directive with a model until the thread rests.
-func Start(ctx context.Context, p *project.Project, o *Options) (res *threads.Result, err error) {
+func Start(
+	ctx context.Context,
+	p *project.Project,
+	o *Options,
+) (res *threads.Result, err error) {
 	if p, err = project.InAccount(p); err != nil {
 		return nil, err
 	}
@@ -43,11 +47,21 @@ func Start(ctx context.Context, p *project.Project, o *Options) (res *threads.Re
 		}
 	}
 	o.Decide, o.Ask = oneQuestion(o.Decide, o.Ask)
-	r := &Run{PreparedThread: prepared, Options: o, id: cmp.Or(o.ID, graph.NewID(prepared.Item.Ref.ID, p.Env.Now())), carried: o.follows}
+	r := &Run{
+		PreparedThread: prepared,
+		Options:        o,
+		id: cmp.Or(o.ID, graph.NewID(
+			prepared.Item.Ref.ID,
+			p.Env.Now(),
+		)),
+		carried: o.follows,
+	}
 	if r.Project, err = p.WorksIn(ctx, o.Wish(), r.id); err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, r.Project.DropUnused(ctx, r.id)) }()
+	defer func() {
+		err = errors.Join(err, r.Project.DropUnused(ctx, r.id))
+	}()
 	if err := r.Project.PrepareAccount(); err != nil {
 		return nil, err
 	}
@@ -75,7 +89,11 @@ func (r *Run) end(ctx context.Context) func(*threads.Result, error) (*threads.Re
 			return nil, err
 		}
 		own := r.describe(res)
-		err = errors.Join(err, r.Project.Rested(ctx, r.Stored().ID, res.Status))
+		err = errors.Join(err, r.Project.Rested(
+			ctx,
+			r.Stored().ID,
+			res.Status,
+		))
 		r.record(ctx, own)
 		return res, err
 	}
@@ -124,15 +142,43 @@ func (r *Run) params(ctx context.Context) (threads.Params, error) {
 	}
 	m := r.Directive.Model
 	out := threads.Params{
-		Project: p.Spaces.ProjectDir, Parent: r.parent(), Spawned: r.Options.Child, Program: p.Env.Version, Signer: signer, Keys: p.Keys.RuntimePublic, Heads: heads.Dir(p.Dirs.State), Now: p.Env.Now, PID: os.Getpid(),
-		Directive: r.identity(), Held: r.Held, Limits: r.Limits, Services: r.Services, MaxOutput: r.MaxOutput, MinOutput: r.MinOutput, Effort: m.Effort,
+		Project:     p.Spaces.ProjectDir,
+		Parent:      r.parent(),
+		Spawned:     r.Options.Child,
+		Program:     p.Env.Version,
+		Signer:      signer,
+		Keys:        p.Keys.RuntimePublic,
+		Heads:       heads.Dir(p.Dirs.State),
+		Now:         p.Env.Now,
+		PID:         os.Getpid(),
+		Directive:   r.identity(),
+		Held:        r.Held,
+		Limits:      r.Limits,
+		Services:    r.Services,
+		MaxOutput:   r.MaxOutput,
+		MinOutput:   r.MinOutput,
+		Effort:      m.Effort,
 		MaxAttempts: r.Attempts,
-		Message:     r.Options.Message, ResumedBy: r.Options.By, Workspace: p.WorkingCopy(), Account: r.account, Loop: r.walkLoop, Number: r.number,
-		LoopItem: project.IdentityOf(r.Loop), Steps: loopSteps, Changes: r.changes,
-		Execute: r.executeProvider, Guard: r.guard, Repeatable: r.repeatable, Check: r.check,
-		Source: source, Observe: r.Options.Observe,
-		NoSuspend: !r.suspends(), Revoked: r.revoked, Carried: r.carried,
-		Decided: r.decided, Took: r.took,
+		Message:     r.Options.Message,
+		ResumedBy:   r.Options.By,
+		Workspace:   p.WorkingCopy(),
+		Account:     r.account,
+		Loop:        r.walkLoop,
+		Number:      r.number,
+		LoopItem:    project.IdentityOf(r.Loop),
+		Steps:       loopSteps,
+		Changes:     r.changes,
+		Execute:     r.executeProvider,
+		Guard:       r.guard,
+		Repeatable:  r.repeatable,
+		Check:       r.check,
+		Source:      source,
+		Observe:     r.Options.Observe,
+		NoSuspend:   !r.suspends(),
+		Revoked:     r.revoked,
+		Carried:     r.carried,
+		Decided:     r.decided,
+		Took:        r.took,
 	}
 	watch := project.WatchWaiting(ctx, p)
 	out.Observe = func(l transcript.Line) {
@@ -141,29 +187,48 @@ func (r *Run) params(ctx context.Context) (threads.Params, error) {
 			r.Options.Observe(l)
 		}
 	}
-	out.Attachments, out.Attached, out.ForModel = r.attachments, r.attached, r.forModel
+	out.Attachments = r.attachments
+	out.Attached = r.attached
+	out.ForModel = r.forModel
 	if r.Options.Below == nil { // a run knows the thread of its node by one id
 		out.Continue = r.goesOn
 	}
 	if r.Options.Replay != nil {
 		// Another thread that goes on would ask a model for a summary.
-		out.Replay, out.Execute, out.Continue, out.Observe = r.Options.Replay, replayProvider, nil, r.Options.Observe
+		out.Replay = r.Options.Replay
+		out.Execute = replayProvider
+		out.Continue = nil
+		out.Observe = r.Options.Observe
 	}
 	secrets := p.Redactor(r.Keys)
-	out.Redact, out.RedactText = secrets.Bytes, func() threads.TextFilter { return secrets.Text() }
-	if b, err := openat.ReadRegular(filepath.Join(p.Spaces.ProjectDir, lock.LockFile), lock.MaxLock); err == nil {
+	out.Redact = secrets.Bytes
+	out.RedactText = func() threads.TextFilter {
+		return secrets.Text()
+	}
+	b, err := openat.ReadRegular(filepath.Join(p.Spaces.ProjectDir, lock.LockFile), lock.MaxLock)
+	if err == nil {
 		out.Lock = item.DigestOf(b).String()
 	}
 	return out, nil
 }
 
 // KernelParams prepares a thread, and returns what the kernel needs to run it.
-func KernelParams(ctx context.Context, p *project.Project, id string, o *Options) (threads.Params, error) {
+func KernelParams(
+	ctx context.Context,
+	p *project.Project,
+	id string,
+	o *Options,
+) (threads.Params, error) {
 	prepared, err := p.PrepareThread(ctx, o.Request())
 	if err != nil {
 		return threads.Params{}, err
 	}
-	r := &Run{PreparedThread: prepared, Project: p, Options: o, id: id}
+	r := &Run{
+		PreparedThread: prepared,
+		Project:        p,
+		Options:        o,
+		id:             id,
+	}
 	if r.attachments, err = Attachments(ctx, p, o, prepared); err != nil {
 		return threads.Params{}, err
 	}
@@ -172,7 +237,9 @@ func KernelParams(ctx context.Context, p *project.Project, id string, o *Options
 
 // suspends reports whether the thread may rest until a person or a time wakes it. The run of
 // a graph waits for its thread, so a thread of a node cannot.
-func (r *Run) suspends() bool { return !r.Options.NoSuspend && r.Options.Below == nil }
+func (r *Run) suspends() bool {
+	return !r.Options.NoSuspend && r.Options.Below == nil
+}
 
 // parent returns the run whose node started the thread, "" if none did.
 func (r *Run) parent() string {
@@ -185,8 +252,12 @@ func (r *Run) parent() string {
 func (r *Run) identity() threads.Directive {
 	it := r.Item
 	d := threads.Directive{
-		Identity: project.IdentityOf(it), Version: it.Meta.Version, Signer: it.Verdict.Signer.String(),
-		Owner: it.Verdict.Owner, Inputs: r.Inputs, Outputs: r.Directive.Outputs,
+		Identity: project.IdentityOf(it),
+		Version:  it.Meta.Version,
+		Signer:   it.Verdict.Signer.String(),
+		Owner:    it.Verdict.Owner,
+		Inputs:   r.Inputs,
+		Outputs:  r.Directive.Outputs,
 	}
 	for _, b := range r.Bases {
 		d.Extends = append(d.Extends, threads.Identity{Ref: b.Ref.String(), Digest: b.Digest})
@@ -198,33 +269,54 @@ func (r *Run) identity() threads.Directive {
 }
 
 // account opens the account of the thread in the ledger of the user.
-func (r *Run) account(ctx context.Context, _ string, limit policy.USD) (threads.Ledger, error) {
+func (r *Run) account(
+	ctx context.Context,
+	_ string,
+	limit policy.USD,
+) (threads.Ledger, error) {
 	if r.Options.Below != nil {
 		a, err := r.Options.Below.account(ctx, r.registered(), limit)
 		if err != nil {
 			return nil, err
 		}
-		a.Now, r.Account = r.Project.Env.Now, a
+		a.Now = r.Project.Env.Now
+		r.Account = a
 		return a, nil
 	}
 	if r.Account != nil {
 		return r.Account, nil // of the thread before it in the chain
 	}
 	th := r.registered()
-	th.Begins = r.Options.Token != nil && r.Options.Child != nil && (r.carried == nil || r.carried.Follows != "")
-	a, err := r.Project.OpenAccount(ctx, r.Options.takeLedger(), th, store.Budget{Max: limit})
+	th.Begins = r.Options.Token != nil &&
+		r.Options.Child != nil &&
+		(r.carried == nil || r.carried.Follows != "")
+	a, err := r.Project.OpenAccount(
+		ctx,
+		r.Options.takeLedger(),
+		th,
+		store.Budget{Max: limit},
+	)
 	if err != nil {
 		return nil, err
 	}
-	a.Token, a.Now = r.Options.Token, r.Project.Env.Now
+	a.Token = r.Options.Token
+	a.Now = r.Project.Env.Now
 	r.Account = a
 	return a, nil
 }
 
 // Stored describes the thread for the ledger.
 func (r *Run) Stored() store.Thread {
-	return store.Thread{ID: r.carried.RootOf(r.id), Project: r.Project.Spaces.ProjectDir, Kind: "thread", Ref: r.Ref, Digest: r.Item.Digest.String(), Model: r.Services[0].Model,
-		Depth: r.Limits.Depth, Spawns: r.Limits.Spawns}
+	return store.Thread{
+		ID:      r.carried.RootOf(r.id),
+		Project: r.Project.Spaces.ProjectDir,
+		Kind:    "thread",
+		Ref:     r.Ref,
+		Digest:  r.Item.Digest.String(),
+		Model:   r.Services[0].Model,
+		Depth:   r.Limits.Depth,
+		Spawns:  r.Limits.Spawns,
+	}
 }
 
 // registered is stored with the name of the thread.
@@ -267,7 +359,9 @@ func (r *Run) repeatable(ctx context.Context, name string) bool {
 // and that has not ended was stopped.
 func Summary(ctx context.Context, p *project.Project, id string) (*threads.Summary, error) {
 	s, err := threads.Summarize(p.Spaces.ProjectDir, id)
-	if err == nil && s.State == threads.Running && graph.Owner(ctx, p.Spaces.ProjectDir, id) < 0 {
+	if err == nil &&
+		s.State == threads.Running &&
+		graph.Owner(ctx, p.Spaces.ProjectDir, id) < 0 {
 		// A process that has ended since the log was read has written its end.
 		if s, err = threads.Summarize(p.Spaces.ProjectDir, id); err != nil || s.State != threads.Running {
 			return s, err
@@ -311,7 +405,9 @@ func asChild(ctx context.Context, p *project.Project, o *Options, prepared *proj
 		return err
 	}
 	o.Child = &threads.Spawned{By: row.Parent, Root: row.Root, Call: o.Call}
-	prepared.Limits.Spend, prepared.Limits.Depth, prepared.Limits.Spawns = share.Spend, share.Depth, share.Spawns
+	prepared.Limits.Spend = share.Spend
+	prepared.Limits.Depth = share.Depth
+	prepared.Limits.Spawns = share.Spawns
 	return nil
 }
 

@@ -32,7 +32,8 @@ func calledTool(c *threads.ToolCall) item.Ref {
 	case "":
 	case policy.Execute:
 		id, _ = c.Input["item_id"].(string)
-		if kind, _ := c.Input["item_type"].(string); kind != "" && kind != string(item.Tool) {
+		kind, _ := c.Input["item_type"].(string)
+		if kind != "" && kind != string(item.Tool) {
 			return item.Ref{}
 		}
 	default:
@@ -71,7 +72,8 @@ func (r *Run) fingerprint(ctx context.Context, ref item.Ref, data any) string {
 	for _, v := range r.declared(ctx, ref, "volatile") {
 		list, _ := v.([]any)
 		for _, p := range list {
-			if s, ok := p.(string); ok && !slices.Contains(paths, s) {
+			s, ok := p.(string)
+			if ok && !slices.Contains(paths, s) {
 				paths = append(paths, s)
 			}
 		}

@@ -29,7 +29,9 @@ type stepItems struct {
 
 // chain returns the chain of a step.
 func (r *Run) chain(ctx context.Context, ref item.Ref) (*exec.Chain, error) {
-	return r.items.chains.Get(ctx, ref, func() (*exec.Chain, error) { return r.Project.Executor.Chain(ctx, ref) })
+	return r.items.chains.Get(ctx, ref, func() (*exec.Chain, error) {
+		return r.Project.Executor.Chain(ctx, ref)
+	})
 }
 
 // config returns settings that a step reads.
@@ -75,12 +77,15 @@ func newLoopDispatcher(r *Run, t *threads.Thread, walk int) loopDispatcher {
 // of a hook, the kernel writes all that is before it, and what they returned has lines of
 // its own. A step that is a program is any tool.
 func (d loopDispatcher) Target(ctx context.Context, ref item.Ref) (graph.Target, error) {
-	get := func() (graph.Target, error) { return project.GraphDispatcher{Project: d.r.Project}.Target(ctx, ref) }
+	get := func() (graph.Target, error) {
+		return project.GraphDispatcher{Project: d.r.Project}.Target(ctx, ref)
+	}
 	if !strings.HasPrefix(ref.ID, steps.Dir) || ref.Kind != item.Tool {
 		return get()
 	}
 	t, err := d.r.items.targets.Get(ctx, ref, get)
-	if chain, ok := t.Chain.(*exec.Chain); ok && err == nil && chain.Primitive().Ref.ID == exec.NativeStep {
+	chain, ok := t.Chain.(*exec.Chain)
+	if ok && err == nil && chain.Primitive().Ref.ID == exec.NativeStep {
 		t.Pure = true
 	}
 	return t, err
@@ -102,13 +107,26 @@ func (d loopDispatcher) dispatched(ctx context.Context, within exec.Call, data m
 		return diag.New(diag.ExecutionFailed, "running the step dispatch: its results do not have the form of results: %w", err)
 	}
 	for _, c := range d.t.Pending() {
-		i := slices.IndexFunc(out.Results, func(r steps.Result) bool { return r.CallID == c.CallID })
+		i := slices.IndexFunc(out.Results, func(r steps.Result) bool {
+			return r.CallID == c.CallID
+		})
 		switch {
 		case i >= 0:
-			err = d.t.Answer(ctx, within.Node, c.CallID, out.Results[i].Content, out.Results[i].IsError)
+			err = d.t.Answer(
+				ctx,
+				within.Node,
+				c.CallID,
+				out.Results[i].Content,
+				out.Results[i].IsError,
+			)
 		case out.Control != nil || slices.Contains(out.Pending, c.CallID):
 		case c.Problem != "" || c.Ref == "":
-			_, err = d.t.Call(ctx, within.Node, c.CallID, d.r.toolWithin(within))
+			_, err = d.t.Call(
+				ctx,
+				within.Node,
+				c.CallID,
+				d.r.toolWithin(within),
+			)
 		}
 		if err != nil {
 			return err
@@ -144,7 +162,11 @@ func (r *Run) inbox(t *threads.Thread) (rows []any, taken []graph.Message, err e
 }
 
 // readInbox runs the step that reads the inbox, and removes what the log has then.
-func (d loopDispatcher) readInbox(ctx context.Context, within exec.Call, params map[string]any) (map[string]any, error) {
+func (d loopDispatcher) readInbox(
+	ctx context.Context,
+	within exec.Call,
+	params map[string]any,
+) (map[string]any, error) {
 	rows, taken, err := d.r.inbox(d.t)
 	if err != nil {
 		return nil, err
@@ -164,5 +186,9 @@ func (d loopDispatcher) readInbox(ctx context.Context, within exec.Call, params 
 	if err := d.t.Flush(); err != nil {
 		return nil, err
 	}
-	return out.Data, graph.Take(d.r.Project.Spaces.ProjectDir, d.t.ID(), taken)
+	return out.Data, graph.Take(
+		d.r.Project.Spaces.ProjectDir,
+		d.t.ID(),
+		taken,
+	)
 }

@@ -29,7 +29,12 @@ type summarized struct {
 
 // summarize returns what a model reads in place of the turns before keep; if it is 0, of all
 // turns, of which so many tokens stay. If no summary can be made, the text states why.
-func (r *Run) summarize(ctx context.Context, t *threads.Thread, cfg *steps.Coordination, keep, tail int64) (*summarized, error) {
+func (r *Run) summarize(
+	ctx context.Context,
+	t *threads.Thread,
+	cfg *steps.Coordination,
+	keep, tail int64,
+) (*summarized, error) {
 	older := t.Older(keep, tail)
 	s := &summarizer{r: r, t: t, cfg: cfg}
 	out := &summarized{}
@@ -50,8 +55,12 @@ func (r *Run) summarize(ctx context.Context, t *threads.Thread, cfg *steps.Coord
 		return nil, err
 	}
 	out.text, err = steps.Replacement(root.Root, steps.Replaced{
-		Directive: cfg.SummaryDirective, Summary: out.summary, Failed: out.failed, Persons: newest(older.Persons, cfg.PersonKept),
-		Artifact: out.artifact, Lines: int64(strings.Count(whole, "\n") + 1),
+		Directive: cfg.SummaryDirective,
+		Summary:   out.summary,
+		Failed:    out.failed,
+		Persons:   newest(older.Persons, cfg.PersonKept),
+		Artifact:  out.artifact,
+		Lines:     int64(strings.Count(whole, "\n") + 1),
 	})
 	return out, err
 }
@@ -108,7 +117,11 @@ func (s *summarizer) conversation(ctx context.Context, messages []message.Messag
 	if s.left > 0 && price(service, texts, tokens) > s.left {
 		// A stopped process has reserved or paid a part of this money: the texts that it began with stay.
 		whole := numbered(compact.Parts(texts, tokens))
-		if _, begun, _, err := s.begun(ctx, summaryID(s.t.ID(), whole[0])); err != nil {
+		_, begun, _, err := s.begun(ctx, summaryID(
+			s.t.ID(),
+			whole[0],
+		))
+		if err != nil {
 			return "", err
 		} else if !begun {
 			texts = compact.Readable(messages, cutResult) // the whole is too dear
@@ -125,7 +138,9 @@ func (s *summarizer) conversation(ctx context.Context, messages []message.Messag
 			out = append(out, text)
 		}
 		joined := strings.Join(out, "\n\n")
-		if len(out) < 2 || compact.Tokens(joined) <= s.cfg.Compaction.Summary || level == maxLevels {
+		if len(out) < 2 ||
+			compact.Tokens(joined) <= s.cfg.Compaction.Summary ||
+			level == maxLevels {
 			return joined, nil
 		}
 		for i := range out {
@@ -157,7 +172,11 @@ func partTokens(s *threads.Service, most int64) int64 {
 	if window <= 0 {
 		window = unknownWindow
 	}
-	free := window - min(max(s.MaxOutput, 0), maxSummary, window/3) - min(ownTokens, window/8)
+	free := window - min(
+		max(s.MaxOutput, 0),
+		maxSummary,
+		window/3,
+	) - min(ownTokens, window/8)
 	return max(min(free*6/10, most), 100)
 }
 
@@ -208,7 +227,8 @@ func (s *summarizer) part(ctx context.Context, text string, level int) (string, 
 }
 
 func tooLong(res *threads.Result, err error) bool {
-	return diag.CodeOf(err) == diag.ContextFull || res != nil && res.Error != nil && res.Error.Code == diag.ContextFull
+	return diag.CodeOf(err) == diag.ContextFull ||
+		res != nil && res.Error != nil && res.Error.Code == diag.ContextFull
 }
 
 // run runs the directive that summarizes, as a thread below this one. Its id depends on the
@@ -258,7 +278,12 @@ func summaryID(thread, text string) string {
 	return "summary-" + at[:min(10, len(at))] + item.DigestOf([]byte(thread + "\x00" + text)).Hex()[:16]
 }
 
-func (s *summarizer) result(ctx context.Context, id string, begun *threads.Started, params threads.Params) (*threads.Result, error) {
+func (s *summarizer) result(
+	ctx context.Context,
+	id string,
+	begun *threads.Started,
+	params threads.Params,
+) (*threads.Result, error) {
 	switch {
 	case begun == nil:
 		return threads.Start(ctx, id, params)
@@ -267,7 +292,8 @@ func (s *summarizer) result(ctx context.Context, id string, begun *threads.Start
 	}
 	// Its process can have been stopped before it closed the account. If the rest of the
 	// account went back, there may be no money to reserve it again, and no need.
-	if err := threads.Mark(ctx, id, threads.Failed, params); err != nil && diag.CodeOf(err) != diag.BudgetExceeded {
+	err := threads.Mark(ctx, id, threads.Failed, params)
+	if err != nil && diag.CodeOf(err) != diag.BudgetExceeded {
 		return nil, err
 	}
 	return threads.ReadResult(s.r.Project.Spaces.ProjectDir, id)
@@ -284,7 +310,11 @@ func (s *summarizer) service(ctx context.Context) (*threads.Service, error) {
 
 // prepare prepares a thread that summarizes: with the model of the tier that its directive
 // names, of the same provider, else with that of this thread.
-func (s *summarizer) prepare(ctx context.Context, id, text string, most policy.USD) (*project.PreparedThread, *Options, error) {
+func (s *summarizer) prepare(
+	ctx context.Context,
+	id, text string,
+	most policy.USD,
+) (*project.PreparedThread, *Options, error) {
 	ref, err := item.ParseRef(s.cfg.SummaryDirective, item.Directive)
 	if err != nil {
 		return nil, nil, err
@@ -292,8 +322,13 @@ func (s *summarizer) prepare(ctx context.Context, id, text string, most policy.U
 	own := s.t.Service()
 	tokens := max(8*compact.Tokens(text), 100_000) // more than a request of the text can have
 	o := &Options{
-		ID: id, Ref: ref, Held: s.r.Options.Held, Params: map[string]any{"conversation": text},
-		Limits: []string{"spend=" + most.String(), "tokens=" + strconv.FormatInt(tokens, 10)}, Provider: own.Provider.ID, NoSuspend: true,
+		ID:        id,
+		Ref:       ref,
+		Held:      s.r.Options.Held,
+		Params:    map[string]any{"conversation": text},
+		Limits:    []string{"spend=" + most.String(), "tokens=" + strconv.FormatInt(tokens, 10)},
+		Provider:  own.Provider.ID,
+		NoSuspend: true,
 	}
 	prepared, err := s.r.Project.PrepareThread(ctx, o.Request())
 	if err != nil {
@@ -304,15 +339,26 @@ func (s *summarizer) prepare(ctx context.Context, id, text string, most policy.U
 }
 
 // params returns what the kernel needs for a thread that summarizes.
-func (s *summarizer) params(ctx context.Context, id, text string, most policy.USD) (threads.Params, error) {
+func (s *summarizer) params(
+	ctx context.Context,
+	id, text string,
+	most policy.USD,
+) (threads.Params, error) {
 	prepared, o, err := s.prepare(ctx, id, text, most)
 	if err != nil {
 		return threads.Params{}, err
 	}
-	sub := &Run{PreparedThread: prepared, Project: s.r.Project, Options: o, id: id}
+	sub := &Run{
+		PreparedThread: prepared,
+		Project:        s.r.Project,
+		Options:        o,
+		id:             id,
+	}
 	params, err := sub.params(ctx)
 	params.Continue = nil
-	params.Number = func(ctx context.Context, id string) (int64, error) { return sub.numberIn(ctx, s.r.Account, id) }
+	params.Number = func(ctx context.Context, id string) (int64, error) {
+		return sub.numberIn(ctx, s.r.Account, id)
+	}
 	params.Account = func(ctx context.Context, _ string, limit policy.USD) (threads.Ledger, error) {
 		owner, err := s.r.Account.Child(ctx, sub.registered(), limit)
 		if err != nil {

@@ -35,7 +35,9 @@ func NotRunning(ctx context.Context, p *project.Project, id, doing string) error
 	if err != nil {
 		return err
 	}
-	return diag.New(diag.ThreadState, "%s %s: it is %s", doing, id, s.State).WithReason("ended").WithDetail("state", s.State)
+	return diag.New(diag.ThreadState, "%s %s: it is %s", doing, id, s.State).
+		WithReason("ended").
+		WithDetail("state", s.State)
 }
 
 // Suspend asks the process of a thread to suspend it before its next turn, and waits
@@ -66,7 +68,12 @@ func AskToSuspend(ctx context.Context, p *project.Project, id, reason, by string
 }
 
 func sendSuspend(p *project.Project, id, reason, by string) error {
-	return graph.Send(p.Spaces.ProjectDir, id, graph.Message{Kind: "suspend", Payload: map[string]any{"reason": reason}, By: by}, p.Env.Now())
+	return graph.Send(
+		p.Spaces.ProjectDir,
+		id,
+		graph.Message{Kind: "suspend", Payload: map[string]any{"reason": reason}, By: by},
+		p.Env.Now(),
+	)
 }
 
 // StopTurn has a thread suspend itself before its next turn, for a person who refuses a call. If

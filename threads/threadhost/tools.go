@@ -29,7 +29,11 @@ import (
 // direct returns the tools that the capabilities match, those that a model should have in
 // hand first: which the capabilities name, then those of tools.prefer, then those of the
 // project, of the user and of bundles. It returns one more than are offered, if there are more.
-func (r *Run) direct(ctx context.Context, prefer []string, most int) ([]steps.Offer, error) {
+func (r *Run) direct(
+	ctx context.Context,
+	prefer []string,
+	most int,
+) ([]steps.Offer, error) {
 	named := steps.ExactTools(r.Caps())
 	ids, err := r.matched(ctx, named, prefer)
 	if err != nil {
@@ -64,7 +68,11 @@ const maxTried = 200
 // offer returns the definition of a tool; nil if there is no such tool here, or it is an item
 // that other items use and that does not run: a permission for it, as for the server of a
 // tool, offers nothing. A wildcard does not offer models.
-func (r *Run) offer(ctx context.Context, ref item.Ref, exact bool) (*steps.Offer, error) {
+func (r *Run) offer(
+	ctx context.Context,
+	ref item.Ref,
+	exact bool,
+) (*steps.Offer, error) {
 	it, err := r.Project.Resolver.Find(ctx, ref)
 	if diag.CodeOf(err) == diag.ToolNotFound {
 		return nil, nil // a directive may name a tool that this project does not have
@@ -109,14 +117,18 @@ func (r *Run) matched(ctx context.Context, named, prefer []string) ([]string, er
 		exists[e.Ref.ID] = true
 	}
 	for _, id := range prefer {
-		if exists[id] && caps.Holds(policy.Needed(policy.Execute, item.Ref{Kind: item.Tool, ID: id})) {
+		if exists[id] &&
+			caps.Holds(policy.Needed(policy.Execute, item.Ref{Kind: item.Tool, ID: id})) {
 			add(id)
 		}
 	}
 	for _, in := range []space.Name{space.Project, space.User, space.System} {
 		for _, e := range entries {
 			ref := e.Ref
-			if e.Shadow || e.Root.Space != in || ofLoop(ref.ID) || !caps.Holds(policy.Needed(policy.Execute, ref)) {
+			if e.Shadow ||
+				e.Root.Space != in ||
+				ofLoop(ref.ID) ||
+				!caps.Holds(policy.Needed(policy.Execute, ref)) {
 				continue
 			}
 			// A permission for everything does not put all of the system into a model's hand.
@@ -151,7 +163,13 @@ func (r *Run) define(ctx context.Context, it *resolve.Item) (steps.Offer, error)
 	if err != nil {
 		return steps.Offer{}, diag.Doing("offering "+it.Ref.String(), err)
 	}
-	return steps.Offer{Description: it.Meta.Description, Schema: raw, Ref: it.Ref.String(), Digest: it.Digest.String(), Tier: rating.Tier}, nil
+	return steps.Offer{
+		Description: it.Meta.Description,
+		Schema:      raw,
+		Ref:         it.Ref.String(),
+		Digest:      it.Digest.String(),
+		Tier:        rating.Tier,
+	}, nil
 }
 
 // verbs returns the verbs that the thread may use for any item.
@@ -172,7 +190,14 @@ func (r *Run) verbs(ctx context.Context) ([]steps.VerbTool, error) {
 		if err != nil {
 			return nil, err
 		}
-		o := steps.Offer{Name: d.Name, Description: d.Description, Schema: d.InputSchema, Ref: ref.String(), Digest: it.Digest.String(), Verb: policy.Verb(d.Name)}
+		o := steps.Offer{
+			Name:        d.Name,
+			Description: d.Description,
+			Schema:      d.InputSchema,
+			Ref:         ref.String(),
+			Digest:      it.Digest.String(),
+			Verb:        policy.Verb(d.Name),
+		}
 		if o.Verb == policy.Execute || o.Verb == policy.Sign {
 			o.Tier = policy.T3
 		}
@@ -189,7 +214,11 @@ func (r *Run) CallWithin(within exec.Call) threads.Runner {
 }
 
 // call runs one call of the model through the gates of every caller.
-func (r *Run) call(ctx context.Context, within exec.Call, c *threads.ToolCall) (*threads.ToolResult, error) {
+func (r *Run) call(
+	ctx context.Context,
+	within exec.Call,
+	c *threads.ToolCall,
+) (*threads.ToolResult, error) {
 	if err := r.Account.Permitted(ctx); err != nil {
 		return nil, err
 	}
@@ -204,7 +233,8 @@ func (r *Run) call(ctx context.Context, within exec.Call, c *threads.ToolCall) (
 	within.Started = c.Start
 	switch {
 	case c.Tool.Name == threads.ArtifactTool:
-		if err := c.Start("", item.Digest{}, policy.T0.String(), "run"); err != nil {
+		err := c.Start("", item.Digest{}, policy.T0.String(), "run")
+		if err != nil {
 			return nil, err
 		}
 		return r.artifact(ctx, c.Input)
@@ -217,8 +247,14 @@ func (r *Run) call(ctx context.Context, within exec.Call, c *threads.ToolCall) (
 	}
 	within.Key = c.Key
 	call := primary.Call{
-		Ref: ref, Held: c.Held, Within: within, Params: c.Input, Ask: r.Options.Ask,
-		OnLine: func(s proc.Stream, line []byte) { c.Output(streamName(s), string(line)) },
+		Ref:    ref,
+		Held:   c.Held,
+		Within: within,
+		Params: c.Input,
+		Ask:    r.Options.Ask,
+		OnLine: func(s proc.Stream, line []byte) {
+			c.Output(streamName(s), string(line))
+		},
 	}
 	run, err := r.Project.Verbs.Tool(ctx, call)
 	if err != nil && (run == nil || run.Result == nil) {
@@ -235,14 +271,23 @@ func (r *Run) call(ctx context.Context, within exec.Call, c *threads.ToolCall) (
 }
 
 // read returns a result as the model reads it, and as a program does.
-func (r *Run) read(ctx context.Context, c *threads.ToolCall, env *diag.Envelope) (*threads.ToolResult, error) {
+func (r *Run) read(
+	ctx context.Context,
+	c *threads.ToolCall,
+	env *diag.Envelope,
+) (*threads.ToolResult, error) {
 	limit, err := r.pageBytes(ctx, calledItem(c))
 	if err != nil {
 		return nil, err
 	}
 	res := agent.Result{Envelope: env, PageBytes: limit}
 	blocks, data := agent.Blocks(res)
-	out := &threads.ToolResult{Blocks: blocks, Data: data, IsError: !env.Success, Page: res.IsPage()}
+	out := &threads.ToolResult{
+		Blocks:  blocks,
+		Data:    data,
+		IsError: !env.Success,
+		Page:    res.IsPage(),
+	}
 	if c.Tool.Verb != "" {
 		out.Data = map[string]any{"success": env.Success}
 		if data != nil {
@@ -282,7 +327,11 @@ func streamName(s proc.Stream) string {
 }
 
 // verb runs one of the four verbs, as for a client of the MCP surface.
-func (r *Run) verb(ctx context.Context, within exec.Call, c *threads.ToolCall) (*threads.ToolResult, error) {
+func (r *Run) verb(
+	ctx context.Context,
+	within exec.Call,
+	c *threads.ToolCall,
+) (*threads.ToolResult, error) {
 	p := r.Project
 	if c.By != "" {
 		p = p.ForBroker()
@@ -301,12 +350,17 @@ func (r *Run) verb(ctx context.Context, within exec.Call, c *threads.ToolCall) (
 		if c.Tool.Verb == policy.Sign {
 			tier = policy.T2
 		}
-		if err := c.Start(c.Tool.Ref, c.Tool.Digest, tier.String(), "run"); err != nil {
+		err := c.Start(c.Tool.Ref, c.Tool.Digest, tier.String(), "run")
+		if err != nil {
 			return nil, err
 		}
 	}
 	env := w.Do(ctx, agent.Request{
-		Name: string(c.Tool.Verb), Args: args, Held: c.Held, Within: within, Ask: r.Options.Ask,
+		Name:     string(c.Tool.Verb),
+		Args:     args,
+		Held:     c.Held,
+		Within:   within,
+		Ask:      r.Options.Ask,
 		Progress: func(line string) { c.Output("stdout", line) },
 	})
 	if env.Error != nil && refused(env.Error.Code) {
@@ -319,7 +373,10 @@ func (r *Run) verb(ctx context.Context, within exec.Call, c *threads.ToolCall) (
 
 // refused reports whether a code is that of a gate.
 func refused(c diag.Code) bool {
-	return slices.Contains([]diag.Code{diag.PermissionDenied, diag.PolicyDenied, diag.ApprovalRequired, diag.ApprovalDenied}, c)
+	return slices.Contains(
+		[]diag.Code{diag.PermissionDenied, diag.PolicyDenied, diag.ApprovalRequired, diag.ApprovalDenied},
+		c,
+	)
 }
 
 // maxArtifact is the longest artifact that is read, in bytes.
@@ -328,7 +385,8 @@ const maxArtifact = 64 << 20
 // artifact reads lines of an artifact of the thread.
 func (r *Run) artifact(ctx context.Context, in map[string]any) (*threads.ToolResult, error) {
 	id, _ := in["id"].(string)
-	offset, wanted := WholeOf(in["offset"]), WholeOf(in["limit"])
+	offset := WholeOf(in["offset"])
+	wanted := WholeOf(in["limit"])
 	cfg, err := settings.Resilience(ctx, r.Project.Resolver)
 	if err != nil {
 		return nil, err
@@ -355,7 +413,12 @@ func (r *Run) artifact(ctx context.Context, in map[string]any) (*threads.ToolRes
 	until := min(first+limit, total)
 	last := first + int64(resulttext.Lines(lines[first:until], bytes-artifactNote))
 	text := strings.Join(lines[first:last], "\n")
-	data := map[string]any{"text": text, "first_line": first, "lines": last - first, "total_lines": total}
+	data := map[string]any{
+		"text":        text,
+		"first_line":  first,
+		"lines":       last - first,
+		"total_lines": total,
+	}
 	return &threads.ToolResult{Data: data, Blocks: []message.Block{message.TextBlock(text + artifactEnd(id, first, last, total, wanted))}, Page: true}, nil
 }
 
@@ -386,7 +449,11 @@ func artifactEnd(id string, first, last, total, wanted int64) string {
 // carried from there names it.
 func (r *Run) storedArtifact(id string) ([]byte, error) {
 	read := func(thread string) ([]byte, error) {
-		b, _, err := openat.Read(r.Project.Spaces.ProjectDir, transcript.Dir+"/"+thread+"/"+transcript.ArtifactsDir+"/"+id+".txt", maxArtifact)
+		b, _, err := openat.Read(
+			r.Project.Spaces.ProjectDir,
+			transcript.Dir+"/"+thread+"/"+transcript.ArtifactsDir+"/"+id+".txt",
+			maxArtifact,
+		)
 		return b, err
 	}
 	b, err := read(r.id)

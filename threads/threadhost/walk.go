@@ -16,7 +16,12 @@ import (
 )
 
 // walkLoop runs the graph of the loop, from its start or from where the log ends.
-func (r *Run) walkLoop(ctx context.Context, t *threads.Thread, log *transcript.Log, lines []transcript.Line) error {
+func (r *Run) walkLoop(
+	ctx context.Context,
+	t *threads.Thread,
+	log *transcript.Log,
+	lines []transcript.Line,
+) error {
 	r.running.Store(t)
 	defer r.running.Store(nil)
 	defer r.live.close()
@@ -58,9 +63,13 @@ func (r *Run) walkLoop(ctx context.Context, t *threads.Thread, log *transcript.L
 	if !started || ended {
 		walk++
 	}
-	params.Dispatcher, params.Log, params.Lines, params.Snapshot = newLoopDispatcher(r, t, walk), log, lines, nil
+	params.Dispatcher = newLoopDispatcher(r, t, walk)
+	params.Log = log
+	params.Lines = lines
+	params.Snapshot = nil
 	params.NoSuspend = true
-	params.AcceptChanged, params.Space = r.Options.AcceptChanged && !r.Project.Env.Locked, transcript.Space(it.Root.Space)
+	params.AcceptChanged, params.Space = r.Options.AcceptChanged &&
+		!r.Project.Env.Locked, transcript.Space(it.Root.Space)
 	var res *graph.Result
 	if ended {
 		params.Node = again(g, t, at)
@@ -73,7 +82,13 @@ func (r *Run) walkLoop(ctx context.Context, t *threads.Thread, log *transcript.L
 	if started && !ended {
 		res, err = graph.Resume(ctx, g, it.Digest, t.ID(), params)
 	} else {
-		res, err = graph.Start(ctx, g, it.Digest, map[string]any{"declared": t.Declared()}, params)
+		res, err = graph.Start(
+			ctx,
+			g,
+			it.Digest,
+			map[string]any{"declared": t.Declared()},
+			params,
+		)
 	}
 	if err != nil {
 		return err
@@ -98,9 +113,12 @@ func walked(lines []transcript.Line) (walks int, ended bool, last *walkEnd) {
 	for i := range lines {
 		switch lines[i].Event {
 		case "graph_started":
-			walks, ended, last = walks+1, false, nil
+			walks = walks + 1
+			ended = false
+			last = nil
 		case "graph_completed":
-			ended, last = true, &walkEnd{}
+			ended = true
+			last = &walkEnd{}
 			if lines[i].Decode(last) != nil {
 				last = nil
 			}
@@ -203,7 +221,8 @@ func suspensionOf(m map[string]any) *threads.Suspension {
 		s.Wait = time.Duration(WholeOf(m["wait_ms"])) * time.Millisecond
 	}
 	control, _ := m["control"].(map[string]any)
-	if action, _ := control["action"].(string); s.Reason != threads.ByHook || action != "escalate" {
+	action, _ := control["action"].(string)
+	if s.Reason != threads.ByHook || action != "escalate" {
 		return s
 	}
 	s.Ask = &threads.Ask{To: "person"}

@@ -144,10 +144,12 @@ func Check(t Token, w Want) (*Claims, error) {
 		return nil, invalid("token", "at most 64 KiB", len(t.Text))
 	}
 	var c Claims
-	if err := json.Unmarshal([]byte(t.Text), &c); err != nil {
+	err := json.Unmarshal([]byte(t.Text), &c)
+	if err != nil {
 		return nil, invalid("token", "canonical JSON", "another text")
 	}
-	if again, err := jsonx.Marshal(&c); err != nil || string(again) != t.Text {
+	again, err := jsonx.Marshal(&c)
+	if err != nil || string(again) != t.Text {
 		return nil, invalid("token", "canonical JSON", "another text")
 	}
 	fp, err := sign.ParseFingerprint(c.Key)

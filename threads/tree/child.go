@@ -22,7 +22,11 @@ import (
 
 // ThreadDirective is the function of the tool with which a thread starts a new thread. The
 // new thread has the permissions of the caller as its first grants, so it may do no more.
-func ThreadDirective(ctx context.Context, p *project.Project, in exec.NativeCall) (map[string]any, error) {
+func ThreadDirective(
+	ctx context.Context,
+	p *project.Project,
+	in exec.NativeCall,
+) (map[string]any, error) {
 	o, wait, err := childOptions(ctx, p, in)
 	if err != nil {
 		return nil, err
@@ -56,7 +60,11 @@ func ThreadDirective(ctx context.Context, p *project.Project, in exec.NativeCall
 	}
 	if err != nil {
 		if ctx.Err() != nil && o.Above == nil { // it is cancelled with its client
-			_, cerr := p.EndRun(context.WithoutCancel(ctx), p.EndOfChain(s.ThreadID), threads.Cancelled)
+			_, cerr := p.EndRun(
+				context.WithoutCancel(ctx),
+				p.EndOfChain(s.ThreadID),
+				threads.Cancelled,
+			)
 			err = errors.Join(err, cerr)
 		}
 		return nil, err
@@ -71,7 +79,10 @@ func ThreadDirective(ctx context.Context, p *project.Project, in exec.NativeCall
 // hasAsked reports whether a thread of a chain asked a person about a call.
 func hasAsked(p *project.Project, id string) bool {
 	lines, err := transcript.Read(p.Spaces.ProjectDir, p.EndOfChain(id))
-	return err == nil && slices.ContainsFunc(lines, func(l transcript.Line) bool { return l.Event == "approval_requested" })
+	return err == nil &&
+		slices.ContainsFunc(lines, func(l transcript.Line) bool {
+			return l.Event == "approval_requested"
+		})
 }
 
 // outcome returns how a thread rests, as its caller reads it.
@@ -93,7 +104,11 @@ func outcome(p *project.Project, id, state string) (map[string]any, error) {
 }
 
 // childOptions reads the parameters of the tool.
-func childOptions(ctx context.Context, p *project.Project, in exec.NativeCall) (o *threadhost.Options, wait bool, err error) {
+func childOptions(
+	ctx context.Context,
+	p *project.Project,
+	in exec.NativeCall,
+) (o *threadhost.Options, wait bool, err error) {
 	text := func(key string) string { s, _ := in.Parameters[key].(string); return s }
 	id := cmp.Or(text("directive_id"), text("directive_name"))
 	if id == "" {
@@ -103,7 +118,15 @@ func childOptions(ctx context.Context, p *project.Project, in exec.NativeCall) (
 	if err != nil || ref.Kind != item.Directive {
 		return nil, false, diag.New(diag.ValidationFailed, "starting a thread: %q is not the id of a directive", id)
 	}
-	o = &threadhost.Options{Ref: ref, Held: in.Held, Model: text("model"), Provider: text("provider"), Above: threadhost.Spawner(p, in.Call), CallID: threadhost.CallOf(in.Call), Again: in.Again}
+	o = &threadhost.Options{
+		Ref:      ref,
+		Held:     in.Held,
+		Model:    text("model"),
+		Provider: text("provider"),
+		Above:    threadhost.Spawner(p, in.Call),
+		CallID:   threadhost.CallOf(in.Call),
+		Again:    in.Again,
+	}
 	if in.ID != "" {
 		o.Call = in.Thread + "/" + in.ID
 	}
@@ -164,6 +187,15 @@ func limitFlags(v any) ([]string, error) {
 
 // asFlags returns limits as the process of a thread reads them.
 func asFlags(l threads.Limits) []string {
-	n := func(name string, v int64) string { return name + "=" + strconv.FormatInt(v, 10) }
-	return []string{n("turns", l.Turns), n("tokens", l.Tokens), "spend=" + l.Spend.String(), n("spawns", l.Spawns), n("depth", l.Depth), n("duration_seconds", l.DurationSeconds)}
+	n := func(name string, v int64) string {
+		return name + "=" + strconv.FormatInt(v, 10)
+	}
+	return []string{
+		n("turns", l.Turns),
+		n("tokens", l.Tokens),
+		"spend=" + l.Spend.String(),
+		n("spawns", l.Spawns),
+		n("depth", l.Depth),
+		n("duration_seconds", l.DurationSeconds),
+	}
 }

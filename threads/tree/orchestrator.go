@@ -30,7 +30,11 @@ type orchestration struct {
 }
 
 // Orchestrate is the function of the tool.
-func Orchestrate(ctx context.Context, p *project.Project, in exec.NativeCall) (map[string]any, error) {
+func Orchestrate(
+	ctx context.Context,
+	p *project.Project,
+	in exec.NativeCall,
+) (map[string]any, error) {
 	o := orchestration{p: p, in: in}
 	if r := threadhost.Spawner(p, in.Call); r != nil {
 		o.from = r.Stored().ID
@@ -40,8 +44,12 @@ func Orchestrate(ctx context.Context, p *project.Project, in exec.NativeCall) (m
 		"chain_search": o.search, "read_transcript": o.read,
 		"suspend_thread": o.suspend, "resume_thread": o.resume, "handoff_thread": o.handOff, "send": o.send,
 		"diff": o.diff, "apply": o.apply, "drop": o.drop,
-		"cancel_thread": func(ctx context.Context) (any, error) { return o.end(ctx, threads.Cancelled) },
-		"kill_thread":   func(ctx context.Context) (any, error) { return o.end(ctx, threads.Killed) },
+		"cancel_thread": func(ctx context.Context) (any, error) {
+			return o.end(ctx, threads.Cancelled)
+		},
+		"kill_thread": func(ctx context.Context) (any, error) {
+			return o.end(ctx, threads.Killed)
+		},
 	}[o.text("operation")]
 	if do == nil {
 		return nil, diag.New(diag.ValidationFailed, "handling threads: %q is not an operation", o.text("operation"))
@@ -73,7 +81,9 @@ func (o orchestration) list(key string) (out []string) {
 
 // reached returns the id of a thread that the caller may name.
 func (o orchestration) reached(ctx context.Context, word string) (string, error) {
-	missing := diag.New(diag.ThreadNotFound, "finding the thread %q: it is not this one, and not one that it started", word).WithReason("no_run").WithDetail("id", word)
+	missing := diag.New(diag.ThreadNotFound, "finding the thread %q: it is not this one, and not one that it started", word).
+		WithReason("no_run").
+		WithDetail("id", word)
 	id, err := graph.Find(o.p.Spaces.ProjectDir, word)
 	if err != nil || word == "" {
 		return "", missing
@@ -99,7 +109,8 @@ func beginsWith(held, first policy.Held) bool {
 		return false
 	}
 	for i, g := range first {
-		if held[i].Source != g.Source || !slices.Equal(held[i].Caps, g.Caps) {
+		if held[i].Source != g.Source ||
+			!slices.Equal(held[i].Caps, g.Caps) {
 			return false
 		}
 	}
@@ -182,7 +193,10 @@ func (o orchestration) aggregate(ctx context.Context) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	results, completed, failed, spend := []any{}, 0, 0, policy.USD(0)
+	results := []any{}
+	completed := 0
+	failed := 0
+	spend := policy.USD(0)
 	for _, id := range ids {
 		r, err := o.result(ctx, id)
 		if err != nil {
@@ -194,12 +208,18 @@ func (o orchestration) aggregate(ctx context.Context) (any, error) {
 		case threads.Failed, threads.Cancelled, threads.Killed:
 			failed++
 		}
-		if s, err := threadhost.Summary(ctx, o.p, o.p.EndOfChain(id)); err == nil {
+		s, err := threadhost.Summary(ctx, o.p, o.p.EndOfChain(id))
+		if err == nil {
 			spend += s.Cost.Spend
 		}
 		results = append(results, r)
 	}
-	return map[string]any{"results": results, "completed": completed, "failed": failed, "cost": map[string]any{"spend": spend}}, nil
+	return map[string]any{
+		"results":   results,
+		"completed": completed,
+		"failed":    failed,
+		"cost":      map[string]any{"spend": spend},
+	}, nil
 }
 
 // active returns the threads that run, of those that the caller reaches.
@@ -280,13 +300,23 @@ func (o orchestration) search(ctx context.Context) (any, error) {
 		return nil, err
 	}
 	hits, more, err := SearchThreads(ctx, o.p, id, cmp.Or(o.text("scope"), "tree") == "chain", threads.Query{
-		Text: o.text("query"), Regex: o.text("search_type") == "regex", Events: o.list("events"), Most: int(o.whole("max_results", 50))})
+		Text:   o.text("query"),
+		Regex:  o.text("search_type") == "regex",
+		Events: o.list("events"),
+		Most:   int(o.whole("max_results", 50)),
+	})
 	return map[string]any{"hits": hits, "truncated": more}, err
 }
 
 // SearchThreads finds lines in the transcripts of a thread, of those that continue it or
 // that it continues, and of all below them unless only the chain is wanted.
-func SearchThreads(ctx context.Context, p *project.Project, id string, chainOnly bool, q threads.Query) (hits []threads.Hit, truncated bool, err error) {
+func SearchThreads(
+	ctx context.Context,
+	p *project.Project,
+	id string,
+	chainOnly bool,
+	q threads.Query,
+) (hits []threads.Hit, truncated bool, err error) {
 	links, err := p.ThreadChain(id)
 	if err != nil {
 		return nil, false, err
@@ -341,17 +371,29 @@ func (o orchestration) read(ctx context.Context) (any, error) {
 	limit := int(o.whole("limit", 200))
 	from := max(int(o.whole("from_seq", 1))-1, 0)
 	if n := int(o.whole("tail_lines", 0)); n > 0 {
-		limit, from = n, max(len(lines)-n, 0)
+		limit = n
+		from = max(len(lines)-n, 0)
 	}
 	out := []any{}
 	next := int64(min(from, len(lines)) + 1)
 	for _, l := range lines[min(from, len(lines)):min(from+limit, len(lines))] {
 		next = l.Seq + 1
 		if o.text("format") == "events" {
-			out = append(out, map[string]any{"seq": l.Seq, "time": l.Time, "event": l.Event, "data": l.Data})
+			out = append(out, map[string]any{
+				"seq":   l.Seq,
+				"time":  l.Time,
+				"event": l.Event,
+				"data":  l.Data,
+			})
 			continue
 		}
-		out = append(out, fmt.Sprintf("%d %s %s %s", l.Seq, l.Time, l.Event, shortened(string(l.Data))))
+		out = append(out, fmt.Sprintf(
+			"%d %s %s %s",
+			l.Seq,
+			l.Time,
+			l.Event,
+			shortened(string(l.Data)),
+		))
 	}
 	return map[string]any{"lines": out, "next_seq": next}, nil
 }

@@ -35,7 +35,13 @@ func (o orchestration) apply(ctx context.Context) (any, error) {
 			return nil, err
 		}
 	}
-	done, err := o.p.ApplyCopy(ctx, id, o.list("paths"), check, project.IsPerson(o.in.Call))
+	done, err := o.p.ApplyCopy(
+		ctx,
+		id,
+		o.list("paths"),
+		check,
+		project.IsPerson(o.in.Call),
+	)
 	if err != nil {
 		return nil, err
 	}
@@ -48,7 +54,8 @@ func (o orchestration) mayWrite(ctx context.Context, id string) error {
 	if project.IsPerson(o.in.Call) {
 		return nil
 	}
-	if err := o.in.Held.Allows(policy.Execute, item.Ref{Kind: item.Tool, ID: "rye/file-system/write"}); err != nil {
+	err := o.in.Held.Allows(policy.Execute, item.Ref{Kind: item.Tool, ID: "rye/file-system/write"})
+	if err != nil {
 		return err
 	}
 	r := threadhost.Spawner(o.p, o.in.Call)
@@ -65,7 +72,8 @@ func (o orchestration) drop(ctx context.Context) (any, error) {
 		return nil, err
 	}
 	_, err = o.p.DropCopy(ctx, id)
-	if e := diag.Typed(err); err != nil && !(o.in.Again && e.Reason == "no_copy") {
+	e := diag.Typed(err)
+	if err != nil && !(o.in.Again && e.Reason == "no_copy") {
 		return nil, err
 	}
 	return map[string]any{"thread_id": id, "dropped": true}, nil

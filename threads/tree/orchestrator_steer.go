@@ -38,10 +38,22 @@ func (o orchestration) suspend(ctx context.Context) (any, error) {
 		return nil, err
 	}
 	if o.own(id) {
-		_, err := threadhost.AskToSuspend(ctx, o.p, id, o.text("reason"), o.by(ctx))
+		_, err := threadhost.AskToSuspend(
+			ctx,
+			o.p,
+			id,
+			o.text("reason"),
+			o.by(ctx),
+		)
 		return map[string]any{"thread_id": id, "state": threads.Running}, err
 	}
-	state, err := threadhost.Suspend(ctx, o.p, id, o.text("reason"), o.by(ctx))
+	state, err := threadhost.Suspend(
+		ctx,
+		o.p,
+		id,
+		o.text("reason"),
+		o.by(ctx),
+	)
 	if err != nil {
 		return nil, err
 	}
@@ -59,7 +71,12 @@ func (o orchestration) resume(ctx context.Context) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &Spawned{ThreadID: last, State: threads.Running, Directive: s.Directive.Ref, Limits: s.Limits}
+	out := &Spawned{
+		ThreadID:  last,
+		State:     threads.Running,
+		Directive: s.Directive.Ref,
+		Limits:    s.Limits,
+	}
 	now, err := graph.Status(ctx, o.p.Spaces.ProjectDir, last)
 	switch {
 	case err != nil:
@@ -68,9 +85,14 @@ func (o orchestration) resume(ctx context.Context) (any, error) {
 		out.PID = now.PID // this call has resumed it
 		return out, nil
 	case slices.Contains([]string{threads.Running, threads.Completed, threads.Continued}, now.State):
-		return nil, diag.New(diag.ThreadState, "resuming %s: it is %s", last, now.State).WithReason("ended").WithDetail("state", now.State)
+		return nil, diag.New(diag.ThreadState, "resuming %s: it is %s", last, now.State).
+			WithReason("ended").
+			WithDetail("state", now.State)
 	}
-	if ask := suspendedFor(s); ask != nil && !project.IsPerson(o.in.Call) && (ask.To != "parent" || s.Spawned == nil || s.Spawned.By != o.from) {
+	ask := suspendedFor(s)
+	if ask != nil &&
+		!project.IsPerson(o.in.Call) &&
+		(ask.To != "parent" || s.Spawned == nil || s.Spawned.By != o.from) {
 		return nil, diag.New(diag.ApprovalRequired, "resuming %s: a person answers what it asks: %s", last, ask.Question).WithDetail("id", last)
 	}
 	out.PID, err = continueProcess(ctx, o.p, last, resumeStart{Message: o.text("message"), By: o.by(ctx)})
@@ -108,10 +130,17 @@ func (o orchestration) handOff(ctx context.Context) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if ask := suspendedFor(s); ask != nil && !project.IsPerson(o.in.Call) {
+	ask := suspendedFor(s)
+	if ask != nil && !project.IsPerson(o.in.Call) {
 		return nil, diag.New(diag.ApprovalRequired, "handing off %s: a person answers what it asks: %s", last, ask.Question).WithDetail("id", last)
 	}
-	next, err := HandOff(ctx, o.p, last, o.text("message"), o.by(ctx))
+	next, err := HandOff(
+		ctx,
+		o.p,
+		last,
+		o.text("message"),
+		o.by(ctx),
+	)
 	if err != nil {
 		return nil, err
 	}
@@ -127,12 +156,20 @@ func (o orchestration) send(ctx context.Context) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	to, err := o.p.SendEvent(ctx, id, o.text("event"), o.in.Parameters["payload"], o.by(ctx))
+	to, err := o.p.SendEvent(
+		ctx,
+		id,
+		o.text("event"),
+		o.in.Parameters["payload"],
+		o.by(ctx),
+	)
 	if err != nil {
 		return nil, err
 	}
 	out := map[string]any{"delivered": true, "thread_id": to.ID, "state": to.State}
-	if to.State == graph.StateSuspended && to.Reason == "wait" && project.IsPerson(o.in.Call) {
+	if to.State == graph.StateSuspended &&
+		to.Reason == "wait" &&
+		project.IsPerson(o.in.Call) {
 		d := project.DueThread{ID: id} // a run that waits for the event goes on
 		err = o.p.WakeThread(ctx, &d)
 		out["pid"] = d.PID

@@ -37,13 +37,15 @@ func joined(ctx context.Context, p *project.Project, o *threadhost.Options) (*Sp
 	}
 	out.PID, err = continueProcess(ctx, p, id, resumeStart{})
 	out.State = threads.Running
-	if code := diag.CodeOf(err); code == diag.ExecutionFailed || code == diag.Timeout {
+	code := diag.CodeOf(err)
+	if code == diag.ExecutionFailed || code == diag.Timeout {
 		// Its process was stopped, too. The caller reads how the child rests, with its id.
 		state, err = settledState(ctx, p, id)
 		if err != nil {
 			return nil, err
 		}
-		out.State, out.PID = state.State, 0
+		out.State = state.State
+		out.PID = 0
 	}
 	return out, err
 }
@@ -54,13 +56,18 @@ const unbegunWait = 5 * time.Second
 
 // startedBy finds the child of a thread that a call started. A child whose process has not
 // begun is waited for; one that never begins is ended, so that the call can start another.
-func startedBy(ctx context.Context, p *project.Project, parent, call string) (id string, s *threads.Started, err error) {
+func startedBy(
+	ctx context.Context,
+	p *project.Project,
+	parent, call string,
+) (id string, s *threads.Started, err error) {
 	for end := time.Now().Add(unbegunWait); ; {
 		var rows []store.Row
-		if err := p.WithStore(ctx, func(s *store.Store) (err error) {
+		err := p.WithStore(ctx, func(s *store.Store) (err error) {
 			rows, err = s.Children(ctx, parent)
 			return err
-		}); err != nil {
+		})
+		if err != nil {
 			return "", nil, err
 		}
 		waits := []store.Row{}
@@ -77,7 +84,9 @@ func startedBy(ctx context.Context, p *project.Project, parent, call string) (id
 			return "", nil, nil
 		}
 		if time.Now().After(end) {
-			waits = slices.DeleteFunc(waits, func(r store.Row) bool { return r.State != store.Created })
+			waits = slices.DeleteFunc(waits, func(r store.Row) bool {
+				return r.State != store.Created
+			})
 			return "", nil, p.EndChildren(ctx, waits, threads.Killed)
 		}
 		if err := project.Pause(ctx, project.LookPause); err != nil {
@@ -95,7 +104,9 @@ type restState struct {
 // interrupted reports whether a child has no result because a person, its caller's end or
 // a stopped process ended it.
 func (s restState) interrupted() bool {
-	return s.State == threads.Cancelled || s.State == threads.Killed || s.State == threads.Failed && s.reason == threads.Orphaned
+	return s.State == threads.Cancelled ||
+		s.State == threads.Killed ||
+		s.State == threads.Failed && s.reason == threads.Orphaned
 }
 
 // settledState returns the state of the last thread of a chain after what ends it has
@@ -109,10 +120,15 @@ func settledState(ctx context.Context, p *project.Project, id string) (out restS
 		if out.Summary, err = graph.Status(ctx, p.Spaces.ProjectDir, p.EndOfChain(id)); err != nil {
 			return out, err
 		}
-		if i := slices.IndexFunc(list, func(t project.ListedThread) bool { return t.ID == id }); i >= 0 {
+		i := slices.IndexFunc(list, func(t project.ListedThread) bool {
+			return t.ID == id
+		})
+		if i >= 0 {
 			out.reason = list[i].Reason
 		}
-		if out.State != threads.Running || !graph.Asked(p.Spaces.ProjectDir, out.ID, "cancel") || time.Now().After(end) {
+		if out.State != threads.Running ||
+			!graph.Asked(p.Spaces.ProjectDir, out.ID, "cancel") ||
+			time.Now().After(end) {
 			return out, nil
 		}
 		if err := project.Pause(ctx, project.LookPause); err != nil {
@@ -136,7 +152,10 @@ type resumeStart struct {
 // the log has the line of it. The thread may do what it was started with.
 func continueProcess(ctx context.Context, p *project.Project, id string, start resumeStart) (pid int, err error) {
 	id = p.EndOfChain(id)
-	start.Resume, start.ThreadID, start.Locked, start.Unlocked = true, id, p.Env.Locked, p.Env.Unlocked
+	start.Resume = true
+	start.ThreadID = id
+	start.Locked = p.Env.Locked
+	start.Unlocked = p.Env.Unlocked
 	input, err := jsonx.Marshal(start)
 	if err != nil || len(input) > project.MaxDetach {
 		return 0, diag.New(diag.TooLarge, "continuing %s: the message has more than %d bytes", id, project.MaxDetach)

@@ -29,7 +29,8 @@ func decider(p *project.Project, call exec.Call) threadhost.Decide {
 	if a := call.Asking; a != nil && !a.Live {
 		return nil
 	}
-	if r := threadhost.Spawner(p, call); r != nil && r.Options.Decide != nil {
+	r := threadhost.Spawner(p, call)
+	if r != nil && r.Options.Decide != nil {
 		return r.Options.Decide
 	}
 	return func(ctx context.Context, q project.Asked) (threads.Reply, error) {
@@ -46,7 +47,8 @@ func relay(ctx context.Context, p *project.Project, id string, decide threadhost
 		grown := log.read(transcript.Base(p.Spaces.ProjectDir, id).Path(transcript.File))
 		if bytes.Contains(grown, []byte(`"event":"thread_continued"`)) {
 			if end := p.EndOfChain(id); end != id {
-				id, log = end, &growing{}
+				id = end
+				log = &growing{}
 				continue
 			}
 		}
@@ -66,14 +68,21 @@ func relay(ctx context.Context, p *project.Project, id string, decide threadhost
 // relayPause is the time between two reads of the log of a thread that is waited for.
 const relayPause = 200 * time.Millisecond
 
-func relayOne(ctx context.Context, p *project.Project, id string, q *threads.OpenQuestion, decide threadhost.Decide) {
+func relayOne(
+	ctx context.Context,
+	p *project.Project,
+	id string,
+	q *threads.OpenQuestion,
+	decide threadhost.Decide,
+) {
 	within, cancel := context.WithDeadline(ctx, q.Expires)
 	defer cancel()
 	within, end := context.WithCancelCause(within)
 	defer end(nil)
 	go func() { // another process answers first
 		for project.Pause(within, relayPause) == nil {
-			if r, err := threads.ReplyTo(p.Spaces.ProjectDir, id, q.ID); err != nil || r != nil {
+			r, err := threads.ReplyTo(p.Spaces.ProjectDir, id, q.ID)
+			if err != nil || r != nil {
 				if r != nil {
 					end(&threads.Elsewhere{Reply: *r})
 				}
@@ -89,14 +98,31 @@ func relayOne(ctx context.Context, p *project.Project, id string, q *threads.Ope
 		return
 	}
 	if err == nil && within.Err() == nil {
-		_, _, _ = threadhost.DecideCall(ctx, p, id, q.ID, r, strings.Join(q.Prefixes, ", ")) // it was answered before, or its process has ended
+		_, _, _ = threadhost.DecideCall(
+			ctx,
+			p,
+			id,
+			q.ID,
+			r,
+			strings.Join(q.Prefixes, ", "),
+		) // it was answered before, or its process has ended
 	}
 }
 
 // leave has the process of a thread suspend it with a question that the person left open.
 func leave(p *project.Project, id string, q *threads.OpenQuestion) error {
 	payload := map[string]any{"decision": threads.LeftOpen, "question": item.DigestOf([]byte(q.Question)).String()}
-	return graph.Send(p.Spaces.ProjectDir, id, graph.Message{Kind: threadhost.AnswerKind, Name: q.ID, Payload: payload, By: "person"}, p.Env.Now())
+	return graph.Send(
+		p.Spaces.ProjectDir,
+		id,
+		graph.Message{
+			Kind:    threadhost.AnswerKind,
+			Name:    q.ID,
+			Payload: payload,
+			By:      "person",
+		},
+		p.Env.Now(),
+	)
 }
 
 // growing is a file of which each part is read once.

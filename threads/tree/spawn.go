@@ -54,7 +54,11 @@ type Spawned struct {
 // session. What can be refused before the thread begins is refused here; SpawnThread returns
 // when the log has the start of the thread. A thread that another one starts is admitted by
 // the registry first, and leaves nothing if it does not begin.
-func Spawn(ctx context.Context, p *project.Project, o *threadhost.Options) (s *Spawned, err error) {
+func Spawn(
+	ctx context.Context,
+	p *project.Project,
+	o *threadhost.Options,
+) (s *Spawned, err error) {
 	if p, err = project.InAccount(p); err != nil {
 		return nil, err
 	}
@@ -64,7 +68,15 @@ func Spawn(ctx context.Context, p *project.Project, o *threadhost.Options) (s *S
 	}
 	id := graph.NewID(prepared.Item.Ref.ID, p.Env.Now())
 	if up := o.Above; up != nil {
-		child := store.Thread{ID: id, Project: p.Spaces.ProjectDir, Kind: "thread", Ref: prepared.Ref, Digest: prepared.Item.Digest.String(), Model: prepared.Services[0].Model, Name: prepared.Name(p)}
+		child := store.Thread{
+			ID:      id,
+			Project: p.Spaces.ProjectDir,
+			Kind:    "thread",
+			Ref:     prepared.Ref,
+			Digest:  prepared.Item.Digest.String(),
+			Model:   prepared.Services[0].Model,
+			Name:    prepared.Name(p),
+		}
 		if prepared.Limits, err = up.Admit(ctx, child, o, prepared); err != nil {
 			return nil, err
 		}
@@ -76,8 +88,19 @@ func Spawn(ctx context.Context, p *project.Project, o *threadhost.Options) (s *S
 		o.Limits = asFlags(prepared.Limits)
 	}
 	start := threadStart{
-		ThreadID: id, Ref: prepared.Item.Ref.String(), Params: prepared.Inputs,
-		Limits: o.Limits, Model: o.Model, Provider: o.Provider, Message: o.Message, Call: o.Call, Relayed: o.Relayed, Attended: o.Attended, Locked: p.Env.Locked, Unlocked: p.Env.Unlocked, Program: p.Env.ProgramText(),
+		ThreadID: id,
+		Ref:      prepared.Item.Ref.String(),
+		Params:   prepared.Inputs,
+		Limits:   o.Limits,
+		Model:    o.Model,
+		Provider: o.Provider,
+		Message:  o.Message,
+		Call:     o.Call,
+		Relayed:  o.Relayed,
+		Attended: o.Attended,
+		Locked:   p.Env.Locked,
+		Unlocked: p.Env.Unlocked,
+		Program:  p.Env.ProgramText(),
 	}
 	in := p
 	if o.Above != nil {
@@ -116,11 +139,24 @@ func Spawn(ctx context.Context, p *project.Project, o *threadhost.Options) (s *S
 	if err != nil {
 		return nil, errors.Join(err, p.RevokeTokens(context.WithoutCancel(ctx), start.ThreadID, true))
 	}
-	return &Spawned{ThreadID: began.ID, Number: began.Number, PID: began.PID, State: began.State, Directive: start.Ref, Limits: prepared.Limits}, nil
+	return &Spawned{
+		ThreadID:  began.ID,
+		Number:    began.Number,
+		PID:       began.PID,
+		State:     began.State,
+		Directive: start.Ref,
+		Limits:    prepared.Limits,
+	}, nil
 }
 
 // mintFor makes the token of a thread whose process has the permissions of the caller.
-func mintFor(ctx context.Context, p *project.Project, prepared *project.PreparedThread, o *threadhost.Options, id string) (token.Token, error) {
+func mintFor(
+	ctx context.Context,
+	p *project.Project,
+	prepared *project.PreparedThread,
+	o *threadhost.Options,
+	id string,
+) (token.Token, error) {
 	grant := token.Grant{
 		Thread:    id,
 		Root:      id,
@@ -164,8 +200,24 @@ func RunProcess(ctx context.Context, e *project.Env, in io.Reader) (err error) {
 	if err != nil {
 		return err
 	}
-	o := &threadhost.Options{Ledger: ledger, ID: id, Ref: ref, Held: claims.Permits(), Token: claims, Params: m.Object("params"), Model: m.Text("model"), Provider: m.Text("provider"), Message: m.Text("message"), Call: m.Text("call"), Copy: m.Text("copy"), Relayed: m.Flag("relayed"), Attended: m.Flag("attended")}
-	defer func() { err = errors.Join(err, o.CloseLedger()) }()
+	o := &threadhost.Options{
+		Ledger:   ledger,
+		ID:       id,
+		Ref:      ref,
+		Held:     claims.Permits(),
+		Token:    claims,
+		Params:   m.Object("params"),
+		Model:    m.Text("model"),
+		Provider: m.Text("provider"),
+		Message:  m.Text("message"),
+		Call:     m.Text("call"),
+		Copy:     m.Text("copy"),
+		Relayed:  m.Flag("relayed"),
+		Attended: m.Flag("attended"),
+	}
+	defer func() {
+		err = errors.Join(err, o.CloseLedger())
+	}()
 	if o.Attach, err = threadhost.ReadBlocks(m["attachments"]); err != nil {
 		return diag.New(diag.Usage, "reading what to start: attachments: %w", err)
 	}

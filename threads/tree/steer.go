@@ -17,7 +17,11 @@ const handOffWait = 2 * time.Minute
 // HandOff has another thread go on with the work of one: its own process starts it
 // before its next turn, or one of its own if no process runs the thread. It returns the new
 // thread.
-func HandOff(ctx context.Context, p *project.Project, id, text, by string) (next string, err error) {
+func HandOff(
+	ctx context.Context,
+	p *project.Project,
+	id, text, by string,
+) (next string, err error) {
 	from, _, err := threadhost.Steered(p, id, "handing off")
 	if err != nil {
 		return "", err

@@ -49,23 +49,48 @@ func Rebuild(ctx context.Context, p *project.Project) (*Rebuilt, error) {
 		return nil, diag.New(diag.FileSystemError, "rebuilding the store of threads: the environment names no state directory that is the user's own").WithReason("no_state_directory")
 	}
 	dir := store.Dir(p.Dirs.State)
-	b := &rebuilder{p: p, report: &Rebuilt{Missing: []string{}, Unreadable: []UnreadProject{}, Kept: []string{}, Completed: []string{}, Damaged: []string{}, Copies: []string{}, Store: "read"},
-		booked: map[string]*threads.Booked{}, of: map[string]string{}, runs: map[string]*bookedRun{}, entries: map[string]*store.Entry{},
-		former: map[string]*store.Entry{}, kept: map[string]bool{}, chains: map[string][]*threads.Booked{}, summaries: map[string]string{}}
-	if _, err := os.Lstat(dir + "/" + store.File); errors.Is(err, fs.ErrNotExist) {
+	b := &rebuilder{
+		p: p,
+		report: &Rebuilt{
+			Missing:    []string{},
+			Unreadable: []UnreadProject{},
+			Kept:       []string{},
+			Completed:  []string{},
+			Damaged:    []string{},
+			Copies:     []string{},
+			Store:      "read",
+		},
+		booked:    map[string]*threads.Booked{},
+		of:        map[string]string{},
+		runs:      map[string]*bookedRun{},
+		entries:   map[string]*store.Entry{},
+		former:    map[string]*store.Entry{},
+		kept:      map[string]bool{},
+		chains:    map[string][]*threads.Booked{},
+		summaries: map[string]string{},
+	}
+	_, err := os.Lstat(dir + "/" + store.File)
+	if errors.Is(err, fs.ErrNotExist) {
 		b.report.Store = "missing"
 	}
-	err := store.Rebuild(ctx, dir, store.Params{Now: p.Env.Now, Process: project.OwnProcess()}, func(old *store.Store) (store.Content, error) {
-		if old == nil && b.report.Store == "read" {
-			b.report.Store = "damaged"
-		}
-		return b.all(ctx, dir, old)
-	})
+	err = store.Rebuild(
+		ctx,
+		dir,
+		store.Params{Now: p.Env.Now, Process: project.OwnProcess()},
+		func(old *store.Store) (store.Content, error) {
+			if old == nil && b.report.Store == "read" {
+				b.report.Store = "damaged"
+			}
+			return b.all(ctx, dir, old)
+		},
+	)
 	if err != nil {
 		return nil, err
 	}
 	// Threads whose processes were stopped are settled as ever.
-	_, err = p.Listed(ctx, func(*store.Store) ([]store.Cost, error) { return nil, nil })
+	_, err = p.Listed(ctx, func(*store.Store) ([]store.Cost, error) {
+		return nil, nil
+	})
 	return b.report, err
 }
 
@@ -101,7 +126,11 @@ type bookedRun struct {
 
 // all returns the entries in the order in which one pays another. The caller has the gate
 // of the store, so that no thread is registered meanwhile.
-func (b *rebuilder) all(ctx context.Context, dir string, old *store.Store) (store.Content, error) {
+func (b *rebuilder) all(
+	ctx context.Context,
+	dir string,
+	old *store.Store,
+) (store.Content, error) {
 	former, err := b.readFormer(ctx, old)
 	if err != nil {
 		return store.Content{}, err
@@ -133,7 +162,8 @@ func (b *rebuilder) all(ctx context.Context, dir string, old *store.Store) (stor
 				b.report.Kept = append(b.report.Kept, e.ID)
 			}
 		case e.Kind == "run": // its maximum is that of its start
-			have.Max, have.Spawns = e.Max, e.Spawns
+			have.Max = e.Max
+			have.Spawns = e.Spawns
 		default:
 			b.complete(have, e)
 		}
@@ -166,7 +196,12 @@ func (b *rebuilder) readLogs(ctx context.Context, project string) error {
 		if graph.Owner(ctx, project, id) >= 0 {
 			return stillRuns(id, project)
 		}
-		rep, err := transcript.Verify(ctx, transcript.Params{Project: project, ID: id, Keys: b.p.Keys.RuntimePublic, Heads: heads.Dir(b.p.Dirs.State)})
+		rep, err := transcript.Verify(ctx, transcript.Params{
+			Project: project,
+			ID:      id,
+			Keys:    b.p.Keys.RuntimePublic,
+			Heads:   heads.Dir(b.p.Dirs.State),
+		})
 		if diag.CodeOf(err) == diag.ThreadNotFound || err == nil && len(rep.Lines) == 0 {
 			continue // its process was stopped before it began
 		}
@@ -202,7 +237,8 @@ func (b *rebuilder) readLog(ctx context.Context, project, id string, lines []tra
 		return nil
 	}
 	r := &bookedRun{project: project, began: lines[0].At()}
-	if err := json.Unmarshal(lines[0].Data, r); err != nil {
+	err := json.Unmarshal(lines[0].Data, r)
+	if err != nil {
 		return err
 	}
 	s, err := graph.Status(ctx, project, id)
@@ -217,20 +253,41 @@ func (b *rebuilder) readLog(ctx context.Context, project, id string, lines []tra
 
 // add makes the entry of a chain of threads from the log of its first.
 func (b *rebuilder) add(id string, t *threads.Booked) {
-	e := &store.Entry{Thread: store.Thread{ID: id, Project: b.of[t.ID], Kind: "thread", Ref: t.Directive.Ref, Digest: t.Directive.Digest.String(), Model: t.Model}, Created: t.Began}
+	e := &store.Entry{Thread: store.Thread{
+		ID:      id,
+		Project: b.of[t.ID],
+		Kind:    "thread",
+		Ref:     t.Directive.Ref,
+		Digest:  t.Directive.Digest.String(),
+		Model:   t.Model,
+	}, Created: t.Began}
 	last := t
 	for _, link := range b.chains[id] {
 		last = link
 		for _, c := range link.Calls {
-			e.Calls = append(e.Calls, store.Call{ID: c.ID, Model: c.Model, Amount: c.Reserved, Settled: c.Cost, Assumed: c.Assumed, Open: c.Open, Created: c.At})
+			e.Calls = append(e.Calls, store.Call{
+				ID:      c.ID,
+				Model:   c.Model,
+				Amount:  c.Reserved,
+				Settled: c.Cost,
+				Assumed: c.Assumed,
+				Open:    c.Open,
+				Created: c.At,
+			})
 		}
 	}
-	e.State, e.Reason, e.Ended, e.Max = last.State, last.Reason, last.Rested, last.Limits.Spend
-	e.Depth, e.Spawns = last.Limits.Depth, last.Limits.Spawns
+	e.State = last.State
+	e.Reason = last.Reason
+	e.Ended = last.Rested
+	e.Max = last.Limits.Spend
+	e.Depth = last.Limits.Depth
+	e.Spawns = last.Limits.Spawns
 	switch {
 	case t.Spawned != nil:
 		e.Parent = t.Spawned.By
-		e.Depth, e.Spawns = t.First.Depth, t.First.Spawns // those of its start
+		// those of its start
+		e.Depth = t.First.Depth
+		e.Spawns = t.First.Spawns
 	case t.Parent != "":
 		e.Parent = b.addRun(t.Parent)
 	default:
@@ -238,7 +295,9 @@ func (b *rebuilder) add(id string, t *threads.Booked) {
 	}
 	switch e.State {
 	case threads.Running, threads.Continued: // its process was stopped, which is settled later
-		e.State, e.Reason, e.Ended = threads.Running, "", time.Time{}
+		e.State = threads.Running
+		e.Reason = ""
+		e.Ended = time.Time{}
 	case threads.Suspended:
 		e.Ended = time.Time{}
 	default:
@@ -249,7 +308,9 @@ func (b *rebuilder) add(id string, t *threads.Booked) {
 
 // link finds the chains of threads, and the threads that summarized one.
 func (b *rebuilder) link() {
-	root := func(t *threads.Booked) string { return t.Carried.RootOf(t.ID) }
+	root := func(t *threads.Booked) string {
+		return t.Carried.RootOf(t.ID)
+	}
 	for _, t := range b.booked {
 		b.chains[root(t)] = append(b.chains[root(t)], t)
 		for _, id := range t.Summaries {
@@ -257,7 +318,12 @@ func (b *rebuilder) link() {
 		}
 	}
 	for _, links := range b.chains {
-		slices.SortFunc(links, func(x, y *threads.Booked) int { return cmp.Or(x.Began.Compare(y.Began), cmp.Compare(x.ID, y.ID)) })
+		slices.SortFunc(links, func(x, y *threads.Booked) int {
+			return cmp.Or(
+				x.Began.Compare(y.Began),
+				cmp.Compare(x.ID, y.ID),
+			)
+		})
 	}
 }
 
@@ -271,14 +337,27 @@ func (b *rebuilder) addRun(id string) string {
 	if r.Parent != "" && r.Limits.Spend == nil {
 		return b.addRun(r.Parent)
 	}
-	e := &store.Entry{Thread: store.Thread{ID: id, Project: r.project, Kind: "run", Ref: r.Graph, Digest: r.Digest}, State: r.state, Reason: r.reason, Created: r.began}
+	e := &store.Entry{
+		Thread: store.Thread{
+			ID:      id,
+			Project: r.project,
+			Kind:    "run",
+			Ref:     r.Graph,
+			Digest:  r.Digest,
+		},
+		State:   r.state,
+		Reason:  r.reason,
+		Created: r.began,
+	}
 	if r.Limits.Spend != nil {
 		e.Max = *r.Limits.Spend
 	}
 	if r.Limits.Spawns != nil {
 		e.Spawns = *r.Limits.Spawns
 	}
-	e.Released = r.state != graph.StateRunning && r.state != graph.StateSuspended && r.reason != threads.Orphaned
+	e.Released = r.state != graph.StateRunning &&
+		r.state != graph.StateSuspended &&
+		r.reason != threads.Orphaned
 	b.entries[id] = e
 	if r.Parent != "" {
 		e.Parent = b.addRun(r.Parent)
@@ -294,18 +373,23 @@ func (b *rebuilder) relate() {
 		}
 		if b.entries[e.Parent] == nil {
 			e.Parent = "" // its log is lost
-			if was := b.former[id]; was != nil && b.entries[was.Parent] != nil {
+			was := b.former[id]
+			if was != nil && b.entries[was.Parent] != nil {
 				e.Parent = was.Parent
 			}
 		}
-		e.Root, e.Spawned, e.Pays = id, 0, e.Parent
+		e.Root = id
+		e.Spawned = 0
+		e.Pays = e.Parent
 	}
 	for id, e := range b.entries {
 		if b.kept[id] {
 			continue
 		}
 		up := b.entries[e.Parent]
-		counts := e.Kind == "thread" && up != nil && (up.Kind == "run" || b.chains[id][0].Spawned != nil)
+		counts := e.Kind == "thread" &&
+			up != nil &&
+			(up.Kind == "run" || b.chains[id][0].Spawned != nil)
 		for ; up != nil; up = b.entries[up.Parent] {
 			if e.Root = up.ID; counts && !b.kept[up.ID] {
 				up.Spawned++
@@ -337,11 +421,19 @@ func (b *rebuilder) handUp() {
 			}
 		}
 	}
-	slices.SortFunc(ends, func(x, y end) int { return cmp.Or(x.at.Compare(y.at), cmp.Compare(x.id, y.id)) })
+	slices.SortFunc(ends, func(x, y end) int {
+		return cmp.Or(
+			x.at.Compare(y.at),
+			cmp.Compare(x.id, y.id),
+		)
+	})
 	for _, x := range ends {
 		up := b.entries[x.id]
 		for id, e := range b.entries {
-			if e.Pays == x.id && !b.kept[id] && up.Pays != "" && b.openAt(id, x.at) {
+			if e.Pays == x.id &&
+				!b.kept[id] &&
+				up.Pays != "" &&
+				b.openAt(id, x.at) {
 				e.Pays = up.Pays
 			}
 		}
@@ -379,7 +471,11 @@ func (b *rebuilder) ordered() ([]store.Entry, error) {
 		out = append(out, *e)
 	}
 	slices.SortFunc(out, func(x, y store.Entry) int {
-		return cmp.Or(cmp.Compare(level(&x), level(&y)), x.Created.Compare(y.Created), cmp.Compare(x.ID, y.ID))
+		return cmp.Or(
+			cmp.Compare(level(&x), level(&y)),
+			x.Created.Compare(y.Created),
+			cmp.Compare(x.ID, y.ID),
+		)
 	})
 	slices.Sort(b.report.Kept)
 	slices.Sort(b.report.Completed)
@@ -388,5 +484,8 @@ func (b *rebuilder) ordered() ([]store.Entry, error) {
 
 // Dump writes what the store has, without times and processes.
 func Dump(ctx context.Context, p *project.Project, w io.Writer) error {
-	return p.WithStore(ctx, func(s *store.Store) error { return s.Dump(ctx, w) })
+	return p.
+		WithStore(ctx, func(s *store.Store) error {
+			return s.Dump(ctx, w)
+		})
 }

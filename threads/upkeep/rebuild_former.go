@@ -35,7 +35,9 @@ func (b *rebuilder) readFormer(ctx context.Context, old *store.Store) ([]store.E
 }
 
 func stillRuns(id, project string) error {
-	return diag.New(diag.ThreadState, "rebuilding the store of threads: %s runs in %s; wait for it, or cancel it", id, project).WithReason("running").WithDetail("id", id)
+	return diag.New(diag.ThreadState, "rebuilding the store of threads: %s runs in %s; wait for it, or cancel it", id, project).
+		WithReason("running").
+		WithDetail("id", id)
 }
 
 // findProjects sets the projects whose logs are read: those of the list, this one, and those
@@ -84,7 +86,8 @@ func (b *rebuilder) take(project, id string, t *threads.Booked) {
 // was read before: the former store names the project of a thread, otherwise it is the
 // first. The other one is reported.
 func (b *rebuilder) replaces(project, id string) bool {
-	copied, was := project, b.former[id]
+	copied := project
+	was := b.former[id]
 	instead := was != nil && was.Project == project
 	if instead {
 		copied = b.of[id]
@@ -100,14 +103,20 @@ func (b *rebuilder) complete(e, former *store.Entry) {
 	had := len(e.Calls)
 	for _, c := range former.Calls {
 		of, _, _ := strings.Cut(c.ID, "/")
-		known := slices.ContainsFunc(e.Calls, func(x store.Call) bool { return x.ID == c.ID })
+		known := slices.ContainsFunc(e.Calls, func(x store.Call) bool {
+			return x.ID == c.ID
+		})
 		if !known && (!c.Open || b.booked[of] == nil) {
 			e.Calls = append(e.Calls, c)
 		}
 	}
 	links := b.chains[e.ID]
-	if last := links[len(links)-1]; last.State == threads.Continued && former.State != threads.Running {
-		e.State, e.Reason, e.Ended, e.Released = former.State, former.Reason, former.Ended, former.Released
+	last := links[len(links)-1]
+	if last.State == threads.Continued && former.State != threads.Running {
+		e.State = former.State
+		e.Reason = former.Reason
+		e.Ended = former.Ended
+		e.Released = former.Released
 	}
 	if len(e.Calls) > had {
 		b.report.Completed = append(b.report.Completed, e.ID)

@@ -19,12 +19,26 @@ func (b *rebuilder) handles(ctx context.Context, old *store.Store) ([]store.Hand
 	}
 	for id, t := range b.booked {
 		name := handle.Name(t.Inputs)
-		add(store.Handle{ID: id, Project: b.of[id], Logged: t.Number, Began: t.Began, Name: &name, Waiting: b.waits(ctx, id)})
+		add(store.Handle{
+			ID:      id,
+			Project: b.of[id],
+			Logged:  t.Number,
+			Began:   t.Began,
+			Name:    &name,
+			Waiting: b.waits(ctx, id),
+		})
 	}
 	for id, r := range b.runs {
 		if b.booked[id] == nil {
 			name := handle.Name(r.Inputs)
-			add(store.Handle{ID: id, Project: r.project, Logged: r.Number, Began: r.began, Name: &name, Waiting: b.waits(ctx, id)})
+			add(store.Handle{
+				ID:      id,
+				Project: r.project,
+				Logged:  r.Number,
+				Began:   r.began,
+				Name:    &name,
+				Waiting: b.waits(ctx, id),
+			})
 		}
 	}
 	for id, links := range b.chains { // the account of a chain has the question of its last thread
@@ -48,8 +62,15 @@ func (b *rebuilder) handles(ctx context.Context, old *store.Store) ([]store.Hand
 		}
 	}
 	for id, e := range b.entries { // of a store that had no numbers, or of a chain without its first log
-		if _, ok := has[id]; !ok && (e.Kind == "thread" || e.Kind == "run") {
-			add(store.Handle{ID: id, Project: e.Project, Began: e.Created, Name: new(string), Waiting: new(string)})
+		_, ok := has[id]
+		if !ok && (e.Kind == "thread" || e.Kind == "run") {
+			add(store.Handle{
+				ID:      id,
+				Project: e.Project,
+				Began:   e.Created,
+				Name:    new(string),
+				Waiting: new(string),
+			})
 		}
 	}
 	return out, nil

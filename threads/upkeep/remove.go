@@ -114,21 +114,27 @@ func Remove(ctx context.Context, p *project.Project, o Options) (*Report, error)
 func removeTrees(p *project.Project, base atomicfile.Base, trees []Tree) error {
 	for _, t := range trees {
 		for _, id := range t.Threads {
-			if err := base.Rename(transcript.Dir+"/"+id, removedDir+"/"+id); err != nil {
+			err := base.Rename(transcript.Dir+"/"+id, removedDir+"/"+id)
+			if err != nil {
 				return err
 			}
 		}
-		if err := p.RemoveRecord(item.Ref{Kind: item.Knowledge, ID: threadhost.ThreadRecords + "/" + t.Root}); err != nil {
+		err := p.RemoveRecord(item.Ref{Kind: item.Knowledge, ID: threadhost.ThreadRecords + "/" + t.Root})
+		if err != nil {
 			return err
 		}
 	}
 	if err := base.RemoveAll(removedDir); err != nil {
 		return err
 	}
-	return heads.Prune(heads.Dir(p.Dirs.State), p.Env.Now().Add(-headsAge), func(project, id string) bool {
-		_, err := os.Lstat(transcript.Base(project, id).Path("."))
-		return !errors.Is(err, fs.ErrNotExist)
-	})
+	return heads.Prune(
+		heads.Dir(p.Dirs.State),
+		p.Env.Now().Add(-headsAge),
+		func(project, id string) bool {
+			_, err := os.Lstat(transcript.Base(project, id).Path("."))
+			return !errors.Is(err, fs.ErrNotExist)
+		},
+	)
 }
 
 // headsAge is how long the newest state of a log is known after its last line if the log was removed: it cannot be put
@@ -143,8 +149,10 @@ func retention(ctx context.Context, p *project.Project, o *Options) error {
 	}
 	r := tree.NewReader(&tree.Doc{Root: s.Root}, diag.ConfigError)
 	section := r.Map("threads")
-	days, keep := int(section.Int("older_than_days", 30, 0, 36_500)), int(section.Int("keep", 0, 0, 1_000_000))
-	if err := diag.FromFindings("reading config:"+project.RecordsConfig, r.Findings()); err != nil {
+	days := int(section.Int("older_than_days", 30, 0, 36_500))
+	keep := int(section.Int("keep", 0, 0, 1_000_000))
+	err = diag.FromFindings("reading config:"+project.RecordsConfig, r.Findings())
+	if err != nil {
 		return err
 	}
 	age := time.Duration(days) * 24 * time.Hour
@@ -169,7 +177,9 @@ func damage(ctx context.Context, p *project.Project, ids []string) (string, erro
 // treesOf returns the trees of logs, the one with the newest event first. Reason is why a
 // tree cannot be removed at any age: its working copy could not be applied any more.
 func treesOf(logs []project.LoggedThread, copies []project.OldCopy) []Tree {
-	trees, top, exists := map[string]*Tree{}, topOf(logs), map[string]bool{}
+	trees := map[string]*Tree{}
+	top := topOf(logs)
+	exists := map[string]bool{}
 	for _, c := range copies {
 		exists[c.ID] = !c.Dropped
 	}
@@ -193,7 +203,10 @@ func treesOf(logs []project.LoggedThread, copies []project.OldCopy) []Tree {
 		out = append(out, *t)
 	}
 	slices.SortFunc(out, func(a, b Tree) int {
-		return cmp.Or(b.Updated.Compare(a.Updated), cmp.Compare(a.Root, b.Root))
+		return cmp.Or(
+			b.Updated.Compare(a.Updated),
+			cmp.Compare(a.Root, b.Root),
+		)
 	})
 	return out
 }
@@ -209,7 +222,9 @@ func topOf(logs []project.LoggedThread) func(id string) string {
 	}
 	for _, l := range logs {
 		for _, other := range l.Near {
-			if a, b := top(l.ID), top(other); other != "" && a != b {
+			a := top(l.ID)
+			b := top(other)
+			if other != "" && a != b {
 				above[a] = b
 			}
 		}

@@ -49,9 +49,21 @@ func Of(ctx context.Context, project, id string) (*Wait, error) {
 	case err != nil:
 		return nil, err
 	case len(open) > 0:
-		return newWait(Approval, open[0].ID, open[0].Question, open[0].Since, len(open)), nil
+		return newWait(
+			Approval,
+			open[0].ID,
+			open[0].Question,
+			open[0].Since,
+			len(open),
+		), nil
 	case s.Suspended != nil && s.Suspended.Ask != nil && s.Suspended.Reason != threads.ByApproval:
-		return newWait(Question, s.Suspended.Ask.ID, s.Suspended.Ask.Question, s.Rested, 1), nil
+		return newWait(
+			Question,
+			s.Suspended.Ask.ID,
+			s.Suspended.Ask.Question,
+			s.Rested,
+			1,
+		), nil
 	}
 	return nil, nil
 }
@@ -143,7 +155,8 @@ func newWait(kind, id, text string, since time.Time, open int) *Wait {
 // call, or the beginning of the question.
 func (w *Wait) Short(width int) string {
 	text := w.Text
-	if _, after, ok := strings.Cut(text, `he command "`); ok && w.Kind == Approval {
+	_, after, ok := strings.Cut(text, `he command "`)
+	if ok && w.Kind == Approval {
 		if quoted, err := strconv.QuotedPrefix(`"` + after); err == nil {
 			if command, err := strconv.Unquote(quoted); err == nil {
 				text = command

@@ -47,7 +47,9 @@ func (e *Entry) CheckRead(rel string) error {
 }
 
 // Close closes the handle.
-func (e *Entry) Close() { e.Dir.Close() }
+func (e *Entry) Close() {
+	e.Dir.Close()
+}
 
 // Read returns the content of a regular file.
 func (e *Entry) Read() ([]byte, error) {
@@ -92,7 +94,8 @@ func (e *Entry) OpenDir() (*os.Root, error) {
 // MakeDirs creates the missing directories and moves Dir to the last one.
 func (e *Entry) MakeDirs() error {
 	for _, name := range e.missing {
-		if err := e.Dir.Mkdir(name, 0o777); err != nil && !errors.Is(err, fs.ErrExist) {
+		err := e.Dir.Mkdir(name, 0o777)
+		if err != nil && !errors.Is(err, fs.ErrExist) {
 			return PathError("creating the directory of", e.Given, err)
 		}
 		// As in walk.enter: the opened directory must be the one that Lstat saw.
@@ -125,7 +128,11 @@ func Read(dir *os.Root, name, given string) ([]byte, error) {
 // headBytes are the bytes that a limit depends on.
 const headBytes = 16
 
-func readWithin(dir *os.Root, name, given string, limit func(head []byte) int64) ([]byte, error) {
+func readWithin(
+	dir *os.Root,
+	name, given string,
+	limit func(head []byte) int64,
+) ([]byte, error) {
 	f, err := dir.OpenFile(name, os.O_RDONLY|OpenFlags, 0)
 	if err != nil {
 		return nil, PathError("reading", given, err)
@@ -140,7 +147,9 @@ func readWithin(dir *os.Root, name, given string, limit func(head []byte) int64)
 	}
 	head := make([]byte, headBytes)
 	n, err := io.ReadFull(f, head)
-	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+	if err != nil &&
+		!errors.Is(err, io.EOF) &&
+		!errors.Is(err, io.ErrUnexpectedEOF) {
 		return nil, PathError("reading", given, err)
 	}
 	most := limit(head[:n])

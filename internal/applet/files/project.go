@@ -75,7 +75,8 @@ func boundary(p wire.Params, real string) (policy.Boundary, error) {
 	if text == "" {
 		return b, nil
 	}
-	if err := json.Unmarshal([]byte(text), &b); err != nil {
+	err := json.Unmarshal([]byte(text), &b)
+	if err != nil {
 		return b, diag.New(diag.Internal, "reading %s: %w", policy.BoundaryVar, err)
 	}
 	if b.Project != "" {
@@ -98,11 +99,15 @@ func Dir(p wire.Params) (string, error) {
 }
 
 // Close closes the handle.
-func (p *Project) Close() { p.root.Close() }
+func (p *Project) Close() {
+	p.root.Close()
+}
 
 // Path returns the absolute path, without links, of a slash path below the
 // project.
-func (p *Project) Path(rel string) string { return filepath.Join(p.real, filepath.FromSlash(rel)) }
+func (p *Project) Path(rel string) string {
+	return filepath.Join(p.real, filepath.FromSlash(rel))
+}
 
 // Exists reports whether a slash path below the project names something that is
 // in the project, links followed.
@@ -116,7 +121,8 @@ func (p *Project) Exists(rel string) bool {
 func (p *Project) Rel(abs string) (string, bool) {
 	for _, base := range []string{p.dir, p.real} {
 		rest, ok := strings.CutPrefix(abs, base)
-		if ok && (rest == "" || os.IsPathSeparator(rest[0]) || os.IsPathSeparator(base[len(base)-1])) {
+		if ok &&
+			(rest == "" || os.IsPathSeparator(rest[0]) || os.IsPathSeparator(base[len(base)-1])) {
 			return rest, true
 		}
 	}

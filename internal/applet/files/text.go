@@ -31,7 +31,8 @@ type Text struct {
 // file's name in errors.
 func ParseText(given string, data []byte) (Text, error) {
 	if i := bytes.IndexByte(data, 0); i >= 0 {
-		if bytes.HasPrefix(data, []byte("\xff\xfe")) || bytes.HasPrefix(data, []byte("\xfe\xff")) {
+		if bytes.HasPrefix(data, []byte("\xff\xfe")) ||
+			bytes.HasPrefix(data, []byte("\xfe\xff")) {
 			return Text{}, diag.New(diag.Encoding, "reading %q: the file is UTF-16, not UTF-8", given)
 		}
 		return Text{}, diag.New(diag.Encoding, "reading %q: the file is binary (NUL at byte %d)", given, i)

@@ -71,7 +71,12 @@ func (w *walk) step(name string) (*Entry, error) {
 	case info.IsDir():
 		return nil, w.enter(name, info)
 	case len(w.todo) > 0:
-		return nil, diag.New(diag.FileSystemError, "opening %q: %q is not a directory", w.given, path.Join(append(w.names, name)...))
+		return nil, diag.New(
+			diag.FileSystemError,
+			"opening %q: %q is not a directory",
+			w.given,
+			path.Join(append(w.names, name)...),
+		)
 	}
 	return w.entry(name, info)
 }

@@ -73,7 +73,11 @@ func openEdits(p wire.Params, in map[string]any) (wire.Args, *files.Entry, []edi
 
 // edited returns the present content of a file and the content after the edits, whose lines it
 // sets.
-func edited(e *files.Entry, a wire.Args, edits []edit) (old, now []byte, err error) {
+func edited(
+	e *files.Entry,
+	a wire.Args,
+	edits []edit,
+) (old, now []byte, err error) {
 	if err := checkWritable(e); err != nil {
 		return nil, nil, err
 	}
@@ -143,11 +147,23 @@ func locate(a wire.Args, edits []edit, lines []files.Line) error {
 }
 
 func checkOverlaps(a wire.Args, edits []edit) {
-	slices.SortStableFunc(edits, func(x, y edit) int { return x.first - y.first })
+	slices.SortStableFunc(edits, func(x, y edit) int {
+		return x.first - y.first
+	})
 	furthest := 0 // the index of the edit so far that ends last
 	for i := 1; i < len(edits); i++ {
-		if e, f := edits[i], edits[furthest]; e.first <= f.last {
-			a.Add(diag.Errorf(diag.ValidationFailed, 0, 0, "%s and %s overlap at line %d", f.args.Self(), e.args.Self(), e.first+1))
+		e := edits[i]
+		f := edits[furthest]
+		if e.first <= f.last {
+			a.Add(diag.Errorf(
+				diag.ValidationFailed,
+				0,
+				0,
+				"%s and %s overlap at line %d",
+				f.args.Self(),
+				e.args.Self(),
+				e.first+1,
+			))
 		}
 		if edits[i].last > edits[furthest].last {
 			furthest = i
@@ -174,7 +190,9 @@ func apply(t files.Text, edits []edit) files.Text {
 	}
 	out.Lines = append(out.Lines, t.Lines[next:]...)
 	n := len(out.Lines)
-	if n > 0 && out.Lines[n-1].Text != "" && t.Lines[len(t.Lines)-1].End == "" {
+	if n > 0 &&
+		out.Lines[n-1].Text != "" &&
+		t.Lines[len(t.Lines)-1].End == "" {
 		out.Lines[n-1].End = ""
 	}
 	return out

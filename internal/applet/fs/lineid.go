@@ -66,7 +66,13 @@ func repeatedIDs(lines []files.Line, ids []string, above, below [sha256.Size]byt
 		var position [8]byte
 		binary.BigEndian.PutUint32(position[:4], seen[l.Text])
 		binary.BigEndian.PutUint32(position[4:], total[l.Text])
-		ids[i] = lineHash("repeated", l.Text, string(above[:]), string(below[:]), string(position[:]))
+		ids[i] = lineHash(
+			"repeated",
+			l.Text,
+			string(above[:]),
+			string(below[:]),
+			string(position[:]),
+		)
 	}
 }
 

@@ -45,10 +45,21 @@ func addRegexpProblem(a wire.Args, expr string, err error) {
 	if strings.HasPrefix(se.Expr, "(?") {
 		syntaxNote = "RE2 syntax has no look-around and no back-references"
 	}
-	a.Add(diag.Errorf(diag.ValidationFailed, 1, at+1, "pattern is not a regular expression: %s at column %d: %q (%s)", se.Code, at+1, near(expr, at), syntaxNote))
+	a.Add(diag.Errorf(
+		diag.ValidationFailed,
+		1,
+		at+1,
+		"pattern is not a regular expression: %s at column %d: %q (%s)",
+		se.Code,
+		at+1,
+		near(expr, at),
+		syntaxNote,
+	))
 }
 
-func near(expr string, at int) string { return wire.Valid(expr[at:min(len(expr), at+20)]) }
+func near(expr string, at int) string {
+	return wire.Valid(expr[at:min(len(expr), at+20)])
+}
 
 // regexpColumn returns the position of the error in expr, counted from 0.
 // Package syntax returns only the fragment, and no fragment for parentheses.

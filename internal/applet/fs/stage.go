@@ -77,7 +77,9 @@ func stage(e *files.Entry, old, data []byte) (*staged, error) {
 }
 
 // change returns the change that the rename makes.
-func (st *staged) change() *Change { return changeOf(st.entry, st.old, st.new) }
+func (st *staged) change() *Change {
+	return changeOf(st.entry, st.old, st.new)
+}
 
 // commit renames the temporary file, unless the file changed since it was read.
 func (st *staged) commit() error {
@@ -96,7 +98,10 @@ func (st *staged) unchanged() bool {
 	if was == nil {
 		return errors.Is(err, fs.ErrNotExist)
 	}
-	return err == nil && os.SameFile(was, now) && was.Size() == now.Size() && was.ModTime().Equal(now.ModTime())
+	return err == nil &&
+		os.SameFile(was, now) &&
+		was.Size() == now.Size() &&
+		was.ModTime().Equal(now.ModTime())
 }
 
 // drop removes the temporary file if it was not renamed.

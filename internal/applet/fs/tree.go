@@ -18,7 +18,9 @@ const maxEntries = 200_000
 
 // skippedDirs are the directories that are searched only if a pattern names
 // them.
-func skippedDirs() []string { return []string{".git", "node_modules", "__pycache__", ".venv"} }
+func skippedDirs() []string {
+	return []string{".git", "node_modules", "__pycache__", ".venv"}
+}
 
 // tree walks the directories below an entry. It follows no links, so it ends,
 // and opens everything through its handle, so it cannot leave the project.
@@ -137,7 +139,11 @@ func (t *tree) list(p pending, found func(string, fs.DirEntry)) (below []pending
 }
 
 // visit reports a matching file, or returns the directory that d is.
-func (t *tree) visit(p pending, d fs.DirEntry, found func(string, fs.DirEntry)) (pending, bool) {
+func (t *tree) visit(
+	p pending,
+	d fs.DirEntry,
+	found func(string, fs.DirEntry),
+) (pending, bool) {
 	name := d.Name()
 	rel := path.Join(p.rel, name)
 	if slices.ContainsFunc(t.ignore, func(i glob.Pattern) bool { return i.Match(rel) }) {
@@ -151,7 +157,9 @@ func (t *tree) visit(p pending, d fs.DirEntry, found func(string, fs.DirEntry)) 
 		return pending{}, false
 	}
 	named := t.pattern.Names(p.at, name)
-	if slices.Contains(skippedDirs(), name) && !named || t.isRyes(rel) && !named || t.start.CheckRead(rel) != nil {
+	if slices.Contains(skippedDirs(), name) && !named ||
+		t.isRyes(rel) && !named ||
+		t.start.CheckRead(rel) != nil {
 		return pending{}, false
 	}
 	return pending{rel, at}, t.pattern.Alive(at)

@@ -124,7 +124,8 @@ func (b *batch) write(ctx context.Context, contents []content) error {
 		if err := ctx.Err(); err != nil {
 			return wire.Cancelled("writing", err)
 		}
-		if err := b.stage(b.entries[i], c); err != nil {
+		err := b.stage(b.entries[i], c)
+		if err != nil {
 			return err
 		}
 	}
@@ -151,7 +152,8 @@ func (b *batch) check(contents []content) error {
 	if len(errs) == 1 {
 		return errs[0]
 	}
-	if one, other, found := conflict(rels); found && len(errs) == 0 {
+	one, other, found := conflict(rels)
+	if found && len(errs) == 0 {
 		return diag.New(diag.ValidationFailed, "writing files: %q and %q are the same file, or one is inside the other", one, other)
 	}
 	return diag.FromFindings("writing files", findings)

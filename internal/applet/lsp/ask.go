@@ -100,7 +100,8 @@ func (s *session) askAt(ctx context.Context, at position) (*result, error) {
 		params["context"] = map[string]any{"includeDeclaration": s.call.declaration}
 	}
 	var answer json.RawMessage
-	if err := s.conn.Call(ctx, "textDocument/"+s.call.operation, params, &answer); err != nil {
+	err := s.conn.Call(ctx, "textDocument/"+s.call.operation, params, &answer)
+	if err != nil {
 		return nil, err
 	}
 	if s.call.operation != "hover" {
@@ -181,7 +182,10 @@ func (s *session) diagnostics(ctx context.Context) (*result, error) {
 		return nil, err
 	}
 	slices.SortStableFunc(list, func(a, b wireDiagnostic) int {
-		return cmp.Or(cmp.Compare(a.Range.Start.Line, b.Range.Start.Line), cmp.Compare(a.Range.Start.Character, b.Range.Start.Character))
+		return cmp.Or(
+			cmp.Compare(a.Range.Start.Line, b.Range.Start.Line),
+			cmp.Compare(a.Range.Start.Character, b.Range.Start.Character),
+		)
 	})
 	r := &result{Diagnostics: []diagnostic{}, Count: len(list)}
 	var b strings.Builder
@@ -194,7 +198,15 @@ func (s *session) diagnostics(ctx context.Context) (*result, error) {
 			Source:   raw.Source,
 		}
 		r.Diagnostics = append(r.Diagnostics, d)
-		fmt.Fprintf(&b, "%s:%d:%d: %s: %s\n", d.File, d.Line, d.Column, d.Severity, d.Message)
+		fmt.Fprintf(
+			&b,
+			"%s:%d:%d: %s: %s\n",
+			d.File,
+			d.Line,
+			d.Column,
+			d.Severity,
+			d.Message,
+		)
 	}
 	r.Truncated = len(list) > s.call.maxResults
 	if r.Output = b.String(); len(list) == 0 {
@@ -210,11 +222,19 @@ func (s *session) pull(ctx context.Context) (list []wireDiagnostic, err error) {
 		var answer struct {
 			Items []wireDiagnostic `json:"items"`
 		}
-		err = s.conn.Call(ctx, "textDocument/diagnostic", map[string]any{"textDocument": map[string]any{"uri": s.uri()}}, &answer)
+		err = s.conn.Call(
+			ctx,
+			"textDocument/diagnostic",
+			map[string]any{"textDocument": map[string]any{"uri": s.uri()}},
+			&answer,
+		)
 		return answer.Items, err
 	}
 	uri := normalURI(s.uri())
-	if err = s.until(ctx, func() bool { return s.published[uri] != nil && len(s.running) == 0 }); err != nil {
+	if err = s.until(ctx, func() bool {
+		return s.published[uri] != nil &&
+			len(s.running) == 0
+	}); err != nil {
 		return nil, err
 	}
 	s.mu.Lock()
@@ -240,7 +260,9 @@ func codeText(raw json.RawMessage) string {
 	if json.Unmarshal(raw, &s) == nil {
 		return s
 	}
-	if raw = bytes.TrimSpace(raw); len(raw) > 0 && raw[0] != '{' && string(raw) != "null" {
+	if raw = bytes.TrimSpace(raw); len(raw) > 0 &&
+		raw[0] != '{' &&
+		string(raw) != "null" {
 		return string(raw)
 	}
 	return ""
@@ -255,7 +277,8 @@ func (s *session) symbols(ctx context.Context) (*result, error) {
 		params = map[string]any{"query": s.call.query}
 	}
 	var raw []wireSymbol
-	if err := s.conn.Call(ctx, method, params, &raw); err != nil {
+	err := s.conn.Call(ctx, method, params, &raw)
+	if err != nil {
 		return nil, err
 	}
 	r := &result{Symbols: []symbol{}}
@@ -271,7 +294,13 @@ func (s *session) symbols(ctx context.Context) (*result, error) {
 // endless one.
 const maxSymbolDepth = 50
 
-func (s *session) gather(r *result, b *strings.Builder, raw []wireSymbol, container string, depth int) {
+func (s *session) gather(
+	r *result,
+	b *strings.Builder,
+	raw []wireSymbol,
+	container string,
+	depth int,
+) {
 	for _, one := range raw {
 		if r.Count++; r.Count > s.call.maxResults {
 			r.Truncated = true
@@ -288,7 +317,15 @@ func (s *session) gather(r *result, b *strings.Builder, raw []wireSymbol, contai
 			}
 			sym.location = s.files.location(uri, at)
 			r.Symbols = append(r.Symbols, sym)
-			fmt.Fprintf(b, "%s%s:%d: %s %s\n", strings.Repeat("  ", depth), sym.File, sym.Line, sym.Kind, sym.Name)
+			fmt.Fprintf(
+				b,
+				"%s%s:%d: %s %s\n",
+				strings.Repeat("  ", depth),
+				sym.File,
+				sym.Line,
+				sym.Kind,
+				sym.Name,
+			)
 		}
 		if depth < maxSymbolDepth {
 			s.gather(r, b, one.Children, one.Name, depth+1)

@@ -31,7 +31,9 @@ type codec struct {
 // ReadObject reads one message.
 func (c *codec) ReadObject(r *bufio.Reader, v any) error {
 	err := readMessage(r, v)
-	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrClosedPipe) {
+	if err != nil &&
+		!errors.Is(err, io.EOF) &&
+		!errors.Is(err, io.ErrClosedPipe) {
 		c.mu.Lock()
 		c.err = err
 		c.mu.Unlock()

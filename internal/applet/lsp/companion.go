@@ -20,7 +20,8 @@ func (s *server) useCompanion(program string) error {
 	}
 	for dir := filepath.Dir(program); ; dir = filepath.Dir(dir) {
 		file := filepath.Join(dir, filepath.FromSlash(s.companion.file))
-		if fi, err := os.Stat(file); err == nil && filepath.Base(dir) == "node_modules" && fi.Mode().IsRegular() {
+		fi, err := os.Stat(file)
+		if err == nil && filepath.Base(dir) == "node_modules" && fi.Mode().IsRegular() {
 			s.options = withOption(s.options, s.companion.option, file)
 			return nil
 		}

@@ -28,7 +28,9 @@ import (
 const settingsID = "lsp/servers"
 
 // Applets returns the applets by name.
-func Applets() map[string]wire.Func { return map[string]wire.Func{"lsp": runLSP} }
+func Applets() map[string]wire.Func {
+	return map[string]wire.Func{"lsp": runLSP}
+}
 
 // server is one language server of the configuration.
 type server struct {
@@ -103,7 +105,8 @@ func runLSP(ctx context.Context, p wire.Params, in map[string]any) (any, error) 
 	if err := s.choose(servers); err != nil {
 		return nil, err
 	}
-	if ok, err := wire.Consented(p, settingsID, s.server.id); err != nil || !ok {
+	ok, err := wire.Consented(p, settingsID, s.server.id)
+	if err != nil || !ok {
 		return nil, cmp.Or(err, s.server.unconfirmed())
 	}
 	program, err := proc.LookPath(s.server.command, p.Environ())
@@ -148,7 +151,9 @@ func decodeCall(in map[string]any) (*call, error) {
 		declaration: !a.Has("include_declaration") || a.Bool("include_declaration"),
 	}
 	if a.Has("timeout") {
-		c.timeout = time.Duration(a.Number("timeout", 60, 0.001, 600) * float64(time.Second))
+		c.timeout = time.Duration(
+			a.Number("timeout", 60, 0.001, 600) * float64(time.Second),
+		)
 	}
 	switch c.operation {
 	case "diagnostics", "symbols", "":
@@ -200,7 +205,8 @@ func (c *call) decodeServers(conf map[string]any) ([]*server, error) {
 			s.Reject("ready", "must be progress or unset, not %q", ready)
 		}
 		for ext, language := range one.extensions {
-			if _, ok := language.(string); !ok || !strings.HasPrefix(ext, ".") {
+			_, ok := language.(string)
+			if !ok || !strings.HasPrefix(ext, ".") {
 				s.Reject("extensions", "must map extensions such as .go to language ids; %q does not", ext)
 			}
 		}
@@ -224,7 +230,8 @@ func (s *session) choose(servers []*server) error {
 		ids = append(ids, one.id)
 		extensions = slices.AppendSeq(extensions, maps.Keys(one.extensions))
 		language, _ := one.extensions[path.Ext(s.rel)].(string)
-		if s.call.server == one.id || s.call.server == "" && language != "" && s.server == nil {
+		if s.call.server == one.id ||
+			s.call.server == "" && language != "" && s.server == nil {
 			s.server = one
 			s.language = language
 		}
@@ -274,7 +281,8 @@ func (s *session) explain(ctx context.Context, doing string, err error) error {
 		lines := strings.Split(stderr, "\n")
 		message += "; stderr ends with: " + wire.Clip(lines[len(lines)-1], 200)
 	}
-	e := diag.New(code, "%s language server %s: %s", doing, s.server.id, message).WithDetail("server", s.server.id)
+	e := diag.New(code, "%s language server %s: %s", doing, s.server.id, message).
+		WithDetail("server", s.server.id)
 	if stderr != "" {
 		e.WithDetail("stderr", stderr)
 	}

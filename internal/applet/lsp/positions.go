@@ -31,10 +31,11 @@ func (f *positions) open(name string) (string, error) {
 		return "", err
 	}
 	defer e.Close()
-	if t, ok := f.known[e.Rel]; ok && t.Lines != nil {
+	t, ok := f.known[e.Rel]
+	if ok && t.Lines != nil {
 		return e.Rel, nil
 	}
-	t, err := e.ReadText()
+	t, err = e.ReadText()
 	if err != nil {
 		return "", err
 	}
@@ -66,7 +67,9 @@ func (f *positions) workspace(rel string, names []string) string {
 }
 
 // uri returns the URI of the session's file.
-func (s *session) uri() string { return fileURI(s.files.project.Path(s.rel)) }
+func (s *session) uri() string {
+	return fileURI(s.files.project.Path(s.rel))
+}
 
 func fileURI(name string) string {
 	name = filepath.ToSlash(name)
@@ -91,7 +94,10 @@ func uriPath(uri string) string {
 		return ""
 	}
 	name := u.Path
-	if runtime.GOOS == "windows" && len(name) > 2 && name[0] == '/' && name[2] == ':' {
+	if runtime.GOOS == "windows" &&
+		len(name) > 2 &&
+		name[0] == '/' &&
+		name[2] == ':' {
 		name = strings.ToUpper(name[1:2]) + name[2:]
 	}
 	return filepath.FromSlash(name)
@@ -188,8 +194,14 @@ func (s *session) targets() ([]position, error) {
 	}
 	var out []position
 	for i, l := range lines {
-		if at := wordIn(l.Text, c.symbol); at >= 0 && (c.line == 0 || i == c.line-1) && len(out) < maxTries {
-			out = append(out, position{i, units(l.Text, utf8.RuneCountInString(l.Text[:at])+1)})
+		at := wordIn(l.Text, c.symbol)
+		if at >= 0 &&
+			(c.line == 0 || i == c.line-1) &&
+			len(out) < maxTries {
+			out = append(out, position{i, units(
+				l.Text,
+				utf8.RuneCountInString(l.Text[:at])+1,
+			)})
 		}
 	}
 	if len(out) == 0 {

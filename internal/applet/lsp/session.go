@@ -82,7 +82,9 @@ type pipes struct {
 	in *io.PipeWriter
 }
 
-func (l pipes) Write(b []byte) (int, error) { return l.in.Write(b) }
+func (l pipes) Write(b []byte) (int, error) {
+	return l.in.Write(b)
+}
 func (l pipes) Close() error {
 	l.PipeReader.Close()
 	return l.in.Close()
@@ -117,7 +119,8 @@ func (s *session) open(ctx context.Context) error {
 		return err
 	}
 	if len(s.server.settings) > 0 {
-		if err := s.conn.Notify(ctx, "workspace/didChangeConfiguration", map[string]any{"settings": s.server.settings}); err != nil {
+		err := s.conn.Notify(ctx, "workspace/didChangeConfiguration", map[string]any{"settings": s.server.settings})
+		if err != nil {
 			return err
 		}
 	}
@@ -209,7 +212,11 @@ func (s *session) reply(ctx context.Context, c *jsonrpc2.Conn, r *jsonrpc2.Reque
 		"workspace/diagnostic/refresh", "workspace/semanticTokens/refresh", "workspace/inlayHint/refresh", "workspace/codeLens/refresh":
 		_ = c.Reply(ctx, r.ID, nil)
 	default:
-		_ = c.ReplyWithError(ctx, r.ID, &jsonrpc2.Error{Code: jsonrpc2.CodeMethodNotFound, Message: "not supported: " + r.Method})
+		_ = c.ReplyWithError(
+			ctx,
+			r.ID,
+			&jsonrpc2.Error{Code: jsonrpc2.CodeMethodNotFound, Message: "not supported: " + r.Method},
+		)
 	}
 }
 
@@ -233,7 +240,9 @@ func (s *session) configuration(r *jsonrpc2.Request) []any {
 
 // quiet waits until all work that the server reports has ended.
 func (s *session) quiet(ctx context.Context) error {
-	return s.until(ctx, func() bool { return len(s.running) == 0 })
+	return s.until(ctx, func() bool {
+		return len(s.running) == 0
+	})
 }
 
 // until waits until ok returns true and nothing changed for the settling time.

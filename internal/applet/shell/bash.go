@@ -29,7 +29,9 @@ const (
 // Applets returns the applets by name.
 // Of all applets, bash and lsp are in the sandbox, because they start programs. The code of the
 // others keeps them in the project and to public hosts; their results state the rung "applet".
-func Applets() map[string]wire.Func { return map[string]wire.Func{"bash": runBash} }
+func Applets() map[string]wire.Func {
+	return map[string]wire.Func{"bash": runBash}
+}
 
 type bashResult struct {
 	Success    bool    `json:"success"`
@@ -47,7 +49,9 @@ type bashResult struct {
 }
 
 // Succeeded reports whether the command ended with status 0 in time.
-func (r bashResult) Succeeded() bool { return r.Success }
+func (r bashResult) Succeeded() bool {
+	return r.Success
+}
 
 // bashCall is the decoded parameters.
 type bashCall struct {

@@ -27,7 +27,10 @@ func (h *headTail) write(p []byte) {
 		p = p[len(p)-h.half:]
 	}
 	if len(h.tail)+len(p) > 2*h.half {
-		h.tail = append(h.tail[:0], h.tail[max(0, len(h.tail)-h.half):]...)
+		h.tail = append(
+			h.tail[:0],
+			h.tail[max(0, len(h.tail)-h.half):]...,
+		)
 	}
 	h.tail = append(h.tail, p...)
 }
@@ -45,7 +48,12 @@ func (h *headTail) text() (s string, cut bool) {
 		tail = tail[1:]
 	}
 	missing = h.total - len(head) - len(tail)
-	return fmt.Sprintf("%s\n… [%d bytes left out] …\n%s", wire.Valid(string(head)), missing, wire.Valid(string(tail))), true
+	return fmt.Sprintf(
+		"%s\n… [%d bytes left out] …\n%s",
+		wire.Valid(string(head)),
+		missing,
+		wire.Valid(string(tail)),
+	), true
 }
 
 // trimPartial removes an incomplete character at the end.

@@ -74,7 +74,8 @@ func (p *progress) run() {
 		case <-tick.C:
 		}
 		if line := p.take(); line != "" {
-			if _, err := io.WriteString(p.w, proc.LiveMark+line+"\n"); err != nil {
+			_, err := io.WriteString(p.w, proc.LiveMark+line+"\n")
+			if err != nil {
 				p.cancel()
 				return
 			}

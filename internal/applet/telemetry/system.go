@@ -108,7 +108,8 @@ func ryeVersion(p wire.Params) string {
 	if p.Version != "" {
 		return p.Version
 	}
-	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
+	info, ok := debug.ReadBuildInfo()
+	if ok && info.Main.Version != "" {
 		return info.Main.Version
 	}
 	return "unknown"

@@ -64,7 +64,9 @@ func runTelemetry(_ context.Context, p wire.Params, in map[string]any) (any, err
 		return nil, err
 	}
 	if ref != "" {
-		entries = slices.DeleteFunc(entries, func(e runlog.Entry) bool { return e.Ref != ref && strings.TrimPrefix(e.Ref, "tool:") != ref })
+		entries = slices.DeleteFunc(entries, func(e runlog.Entry) bool {
+			return e.Ref != ref && strings.TrimPrefix(e.Ref, "tool:") != ref
+		})
 	}
 	r := telemetryResult{Success: true, Item: item, Data: map[string]any{"log": map[string]any{
 		"dir": log.Dir, "exists": state.Files > 0, "files": state.Files, "bytes": state.Bytes, "skipped": state.Skipped,
@@ -77,7 +79,9 @@ func runTelemetry(_ context.Context, p wire.Params, in map[string]any) (any, err
 		r.Data["logs"] = newest(&b, "runs, the newest first", entries, limit)
 	}
 	if item == "errors" || item == "all" {
-		failed := slices.DeleteFunc(slices.Clone(entries), func(e runlog.Entry) bool { return e.Code == "" })
+		failed := slices.DeleteFunc(slices.Clone(entries), func(e runlog.Entry) bool {
+			return e.Code == ""
+		})
 		r.Data["errors"] = newest(&b, "runs that failed, the newest first", failed, limit)
 	}
 	r.Output = b.String()
@@ -90,7 +94,14 @@ func newest(b *strings.Builder, title string, entries []runlog.Entry, limit int)
 	slices.Reverse(list)
 	fmt.Fprintf(b, "%s: %d of %d\n", title, len(list), len(entries))
 	for _, e := range list {
-		fmt.Fprintf(b, "  %s  %-9s %6d ms  %s\n", e.Time.Format(time.RFC3339), cmp.Or(string(e.Code), "ok"), e.Duration, e.Ref)
+		fmt.Fprintf(
+			b,
+			"  %s  %-9s %6d ms  %s\n",
+			e.Time.Format(time.RFC3339),
+			cmp.Or(string(e.Code), "ok"),
+			e.Duration,
+			e.Ref,
+		)
 	}
 	return map[string]any{"entries": list, "total": len(entries), "returned": len(list)}
 }
@@ -111,16 +122,31 @@ func stats(b *strings.Builder, entries []runlog.Entry) map[string]any {
 	for _, ref := range slices.Sorted(maps.Keys(byRef)) {
 		tools = append(tools, summarise(ref, byRef[ref]))
 	}
-	slices.SortStableFunc(tools, func(a, b toolStats) int { return cmp.Compare(b.Runs, a.Runs) })
+	slices.SortStableFunc(tools, func(a, b toolStats) int {
+		return cmp.Compare(b.Runs, a.Runs)
+	})
 	tools = tools[:min(len(tools), 50)]
-	out := map[string]any{"runs": len(entries), "failed": failed, "codes": codes, "tools": tools}
+	out := map[string]any{
+		"runs":   len(entries),
+		"failed": failed,
+		"codes":  codes,
+		"tools":  tools,
+	}
 	fmt.Fprintf(b, "%d runs, %d failed\n", len(entries), failed)
 	if len(entries) > 0 {
 		out["since"] = entries[0].Time
 		out["until"] = entries[len(entries)-1].Time
 	}
 	for _, t := range tools {
-		fmt.Fprintf(b, "  %5d runs  %4d failed  median %6d ms  max %6d ms  %s\n", t.Runs, t.Failed, t.Median, t.Max, t.Ref)
+		fmt.Fprintf(
+			b,
+			"  %5d runs  %4d failed  median %6d ms  max %6d ms  %s\n",
+			t.Runs,
+			t.Failed,
+			t.Median,
+			t.Max,
+			t.Ref,
+		)
 	}
 	return out
 }

@@ -88,7 +88,12 @@ func filler(p wire.Params) *httpfill.Filler {
 }
 
 // send sends one request and its retries within the timeout.
-func (l limits) send(ctx context.Context, p wire.Params, timeout time.Duration, r httpx.Request) (*httpx.Response, error) {
+func (l limits) send(
+	ctx context.Context,
+	p wire.Params,
+	timeout time.Duration,
+	r httpx.Request,
+) (*httpx.Response, error) {
 	proxy, err := filler(p).Plain("proxy", l.proxy)
 	if err != nil {
 		return nil, err
@@ -127,9 +132,19 @@ func statusError(res *httpx.Response, body string) *diag.Error {
 	case http.StatusRequestTimeout, http.StatusGatewayTimeout:
 		code = diag.Timeout
 	}
-	e := diag.New(code, "asking %s: the server responds with %d %s", httpx.Shown(res.URL), res.Status, http.StatusText(res.Status))
-	e.Retryable = res.Status >= 500 || res.Status == http.StatusTooManyRequests || res.Status == http.StatusRequestTimeout
-	e.WithDetail("status_code", res.Status).WithDetail("url", httpx.Shown(res.URL))
+	e := diag.New(
+		code,
+		"asking %s: the server responds with %d %s",
+		httpx.Shown(res.URL),
+		res.Status,
+		http.StatusText(res.Status),
+	)
+	e.Retryable = res.Status >= 500 ||
+		res.Status == http.StatusTooManyRequests ||
+		res.Status == http.StatusRequestTimeout
+	e.
+		WithDetail("status_code", res.Status).
+		WithDetail("url", httpx.Shown(res.URL))
 	if res.RetryAfter > 0 {
 		e.Message += "; it asks to wait " + res.RetryAfter.Round(time.Second).String()
 		e.WithDetail("retry_after_ms", res.RetryAfter.Milliseconds())

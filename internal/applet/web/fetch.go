@@ -134,11 +134,15 @@ func (c *fetchCall) convert(text, base string) string {
 	return text
 }
 
-func isHTML(kind string) bool { return kind == "text/html" || kind == "application/xhtml+xml" }
+func isHTML(kind string) bool {
+	return kind == "text/html" || kind == "application/xhtml+xml"
+}
 
 // isText reports whether a response of that type is text.
 func isText(kind string) bool {
-	if strings.HasPrefix(kind, "text/") || strings.HasSuffix(kind, "+xml") || strings.HasSuffix(kind, "+json") {
+	if strings.HasPrefix(kind, "text/") ||
+		strings.HasSuffix(kind, "+xml") ||
+		strings.HasSuffix(kind, "+json") {
 		return true
 	}
 	switch kind {

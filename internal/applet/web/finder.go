@@ -53,7 +53,8 @@ func decodeFinder(a wire.Args) finder {
 }
 
 func decodeField(a wire.Args, key string) field {
-	if _, isMap := a.Value(key).(map[string]any); !isMap {
+	_, isMap := a.Value(key).(map[string]any)
+	if !isMap {
 		return field{path: a.String(key, "")}
 	}
 	o := a.Object(key, "class", "attribute", "query")
@@ -147,7 +148,9 @@ func firstWithClass(n *html.Node, class string) *html.Node {
 }
 
 func hasClass(n *html.Node, class string) bool {
-	return n.Type == html.ElementNode && class != "" && slices.Contains(strings.Fields(attribute(n, "class")), class)
+	return n.Type == html.ElementNode &&
+		class != "" &&
+		slices.Contains(strings.Fields(attribute(n, "class")), class)
 }
 
 // nodeText returns the text of a node, escaped: results are HTML.

@@ -22,7 +22,11 @@ func markdown(text, from string) (string, error) {
 		return "", err
 	}
 	absolute(doc, from)
-	conv := converter.NewConverter(converter.WithPlugins(base.NewBasePlugin(), commonmark.NewCommonmarkPlugin(), table.NewTablePlugin()))
+	conv := converter.NewConverter(converter.WithPlugins(
+		base.NewBasePlugin(),
+		commonmark.NewCommonmarkPlugin(),
+		table.NewTablePlugin(),
+	))
 	out, err := conv.ConvertNode(doc)
 	return strings.TrimSpace(string(out)) + "\n", err
 }
@@ -36,7 +40,8 @@ func absolute(doc *html.Node, from string) {
 	}
 	for n := range doc.Descendants() {
 		if n.Type == html.ElementNode && n.Data == "base" {
-			if ref, err := at.Parse(attribute(n, "href")); err == nil {
+			ref, err := at.Parse(attribute(n, "href"))
+			if err == nil {
 				at = ref
 			}
 			break

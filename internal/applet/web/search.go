@@ -116,7 +116,8 @@ func decodeBackend(a wire.Args, common limits) *backend {
 		bodyFormat: a.String("body_format", "json"),
 		limits:     common,
 	}
-	if _, msg := httpfill.Split(b.url); msg != "" && b.url != "" {
+	_, msg := httpfill.Split(b.url)
+	if msg != "" && b.url != "" {
 		a.Reject("url", "%s", msg)
 	}
 	own := decodeLimits(a)
@@ -198,7 +199,12 @@ func (b *backend) secrets(f *httpfill.Filler) *httpfill.Redactor {
 }
 
 // ask sends the request and extracts the results from the response.
-func (c *searchConfig) ask(ctx context.Context, p wire.Params, b *backend, f *httpfill.Filler) ([]searchHit, error) {
+func (c *searchConfig) ask(
+	ctx context.Context,
+	p wire.Params,
+	b *backend,
+	f *httpfill.Filler,
+) ([]searchHit, error) {
 	f.For = "backend " + b.id
 	u, err := f.URL(b.url, b.query)
 	if err != nil {
@@ -256,7 +262,10 @@ func tidy(hits []searchHit, snippet int) []searchHit {
 	seen := map[string]bool{}
 	for _, h := range hits {
 		u, err := url.Parse(strings.TrimSpace(h.URL))
-		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || seen[u.String()] {
+		if err != nil ||
+			u.Scheme != "http" && u.Scheme != "https" ||
+			u.Host == "" ||
+			seen[u.String()] {
 			continue
 		}
 		seen[u.String()] = true

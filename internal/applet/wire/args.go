@@ -20,13 +20,19 @@ func NewArgs(in map[string]any, known ...string) Args {
 }
 
 // Problems is the number of problems found so far.
-func (a Args) Problems() int { return len(a.Findings()) }
+func (a Args) Problems() int {
+	return len(a.Findings())
+}
 
 // Err returns all problems as one error, or nil.
-func (a Args) Err() error { return a.ErrorOf("reading parameters") }
+func (a Args) Err() error {
+	return a.ErrorOf("reading parameters")
+}
 
 // ErrorOf is Err for another activity than reading parameters.
-func (a Args) ErrorOf(doing string) error { return diag.FromFindings(doing, a.Findings()) }
+func (a Args) ErrorOf(doing string) error {
+	return diag.FromFindings(doing, a.Findings())
+}
 
 // String returns a string, or def if there is none.
 func (a Args) String(key, def string) string {
@@ -51,7 +57,9 @@ func (a Args) Text(key string) string {
 }
 
 // Bool returns a boolean, or false if there is none.
-func (a Args) Bool(key string) bool { return a.Reader.Bool(key, false) }
+func (a Args) Bool(key string) bool {
+	return a.Reader.Bool(key, false)
+}
 
 // Int returns a whole number from low to high, or def if there is none.
 func (a Args) Int(key string, def, low, high int) int {
@@ -59,7 +67,9 @@ func (a Args) Int(key string, def, low, high int) int {
 }
 
 // Strings returns a list of strings, or an empty one.
-func (a Args) Strings(key string) []string { return a.Texts(key, nil) }
+func (a Args) Strings(key string) []string {
+	return a.Texts(key, nil)
+}
 
 // Objects returns a list of objects with the known keys.
 func (a Args) Objects(key string, known ...string) []Args {

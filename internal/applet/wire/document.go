@@ -43,7 +43,8 @@ func writeJSON(w io.Writer, v any) error {
 	if err != nil {
 		return diag.New(diag.Internal, "writing result: %w", err)
 	}
-	if _, err := w.Write(append(b, '\n')); err != nil {
+	_, err = w.Write(append(b, '\n'))
+	if err != nil {
 		return diag.New(diag.FileSystemError, "writing result: %w", err)
 	}
 	return nil

@@ -26,7 +26,9 @@ func Ending(r proc.Result) string {
 }
 
 // Valid replaces invalid UTF-8, which JSON cannot contain.
-func Valid(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
+func Valid(s string) string {
+	return strings.ToValidUTF8(s, "\uFFFD")
+}
 
 // Clip returns the first characters of s, at most limit bytes.
 func Clip(s string, limit int) string {

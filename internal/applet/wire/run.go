@@ -62,7 +62,8 @@ func Run(ctx context.Context, table map[string]Func, name string, p Params) (exi
 	}
 	if err == nil {
 		// A result may itself report a failure, for example of a command.
-		if r, ok := result.(interface{ Succeeded() bool }); ok && !r.Succeeded() {
+		r, ok := result.(interface{ Succeeded() bool })
+		if ok && !r.Succeeded() {
 			return 1
 		}
 		return 0
@@ -76,7 +77,12 @@ func Run(ctx context.Context, table map[string]Func, name string, p Params) (exi
 	return 1
 }
 
-func call(ctx context.Context, table map[string]Func, name string, p Params) (result any, err error) {
+func call(
+	ctx context.Context,
+	table map[string]Func,
+	name string,
+	p Params,
+) (result any, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			result, err = nil, diag.New(diag.Internal, "running applet %q: %v", name, r)

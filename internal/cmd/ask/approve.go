@@ -23,12 +23,19 @@ import (
 
 // CanAsk reports whether a person can be asked for permissions at the terminal.
 func CanAsk(c *cli.Call) bool {
-	return !c.UI.AsJSON && !env.Of(c).InCI() && c.Isatty(c.Stdin) && c.Isatty(c.Stderr)
+	return !c.UI.AsJSON &&
+		!env.Of(c).InCI() &&
+		c.Isatty(c.Stdin) &&
+		c.Isatty(c.Stderr)
 }
 
 // AtTerminal asks a question with single keys, or with words where the terminal only appends
 // lines. The error is threads.ErrLeft if the input ends.
-func AtTerminal(ctx context.Context, c *cli.Call, q *dialog.Question) (a dialog.Answer, err error) {
+func AtTerminal(
+	ctx context.Context,
+	c *cli.Call,
+	q *dialog.Question,
+) (a dialog.Answer, err error) {
 	f, ok := c.Stdin.(*os.File)
 	if ok && !c.PlainTerminal() && !c.Reads() {
 		err = c.OwnTurn(ctx, func() error {
@@ -39,8 +46,13 @@ func AtTerminal(ctx context.Context, c *cli.Call, q *dialog.Question) (a dialog.
 			}
 			defer keys.Close()
 			s := &dialog.Screen{
-				In: keys, Out: vtmode.Writer(c.Stderr), Size: func() (int, int) { return cli.TerminalSize(c.Stderr) },
-				Guard: c.QuestionGuard(), Bell: dialog.Notice(c.Getenv, "a question waits for you"),
+				In:  keys,
+				Out: vtmode.Writer(c.Stderr),
+				Size: func() (int, int) {
+					return cli.TerminalSize(c.Stderr)
+				},
+				Guard: c.QuestionGuard(),
+				Bell:  dialog.Notice(c.Getenv, "a question waits for you"),
 			}
 			defer c.UI.Above(s.Print)()
 			a, kerr = s.Ask(ctx, q)
@@ -72,11 +84,36 @@ func AboutThread(c *cli.Call) func(ctx context.Context, thread, question string)
 		return nil
 	}
 	return func(ctx context.Context, thread, question string) (string, error) {
-		a, err := AtTerminal(ctx, c, &dialog.Question{From: cli.RunLabel(c, thread), Text: question, Choices: []dialog.Choice{
-			{Key: 'y', Label: "yes", Help: "the thread continues", Words: []string{"yes"}, Permits: true},
-			{Key: 'n', Label: "no", Help: "the thread ends", Words: []string{"no"}},
-			{Key: 'l', Label: "later", Help: "the thread stays suspended", Words: []string{"later"}},
-		}, Escape: 'l'})
+		a, err := AtTerminal(
+			ctx,
+			c,
+			&dialog.Question{
+				From: cli.RunLabel(c, thread),
+				Text: question,
+				Choices: []dialog.Choice{
+					{
+						Key:     'y',
+						Label:   "yes",
+						Help:    "the thread continues",
+						Words:   []string{"yes"},
+						Permits: true,
+					},
+					{
+						Key:   'n',
+						Label: "no",
+						Help:  "the thread ends",
+						Words: []string{"no"},
+					},
+					{
+						Key:   'l',
+						Label: "later",
+						Help:  "the thread stays suspended",
+						Words: []string{"later"},
+					},
+				},
+				Escape: 'l',
+			},
+		)
 		return map[rune]string{'y': "yes", 'n': "no", 'l': "later"}[a.Key], err
 	}
 }
@@ -96,21 +133,49 @@ func AboutCall(c *cli.Call) threadhost.Decide {
 // CallQuestion describes what a person can answer about a call.
 func CallQuestion(c *cli.Call, q project.Asked) *dialog.Question {
 	out := &dialog.Question{
-		From: cli.RunLabel(c, q.Thread), Why: q.Rule, Text: q.Question, Details: q.Details, Escape: 'n', Queue: q.Queue,
-		Choices: []dialog.Choice{{Key: 'y', Label: "once", Help: "this call runs, this one time", Words: []string{"yes", threads.Once}, Permits: true}},
+		From:    cli.RunLabel(c, q.Thread),
+		Why:     q.Rule,
+		Text:    q.Question,
+		Details: q.Details,
+		Escape:  'n',
+		Queue:   q.Queue,
+		Choices: []dialog.Choice{{
+			Key:     'y',
+			Label:   "once",
+			Help:    "this call runs, this one time",
+			Words:   []string{"yes", threads.Once},
+			Permits: true,
+		}},
 	}
 	if policy.NeedsWord(q.Tier, q.Rule) {
 		out.Word = "yes"
 	}
 	if q.Rule != "" {
-		out.Choices = append(out.Choices, dialog.Choice{Key: 't', Label: "this thread", Help: "also later calls of this thread with " + q.Rule, Words: []string{threads.ForThread}, Permits: true})
+		out.Choices = append(out.Choices, dialog.Choice{
+			Key:     't',
+			Label:   "this thread",
+			Help:    "also later calls of this thread with " + q.Rule,
+			Words:   []string{threads.ForThread},
+			Permits: true,
+		})
 	}
 	if len(q.Prefixes) > 0 {
 		begins := "begins with " + quotedList(q.Prefixes)
-		out.Choices = append(out.Choices, dialog.Choice{Key: 'p', Label: begins, Help: "also later commands of this thread that begin with " + quotedList(q.Prefixes), Words: []string{threads.ForPrefix}, Permits: true,
-			Confirm: "Permit every command of this thread that " + begins + "?"})
+		out.Choices = append(out.Choices, dialog.Choice{
+			Key:     'p',
+			Label:   begins,
+			Help:    "also later commands of this thread that begin with " + quotedList(q.Prefixes),
+			Words:   []string{threads.ForPrefix},
+			Permits: true,
+			Confirm: "Permit every command of this thread that " + begins + "?",
+		})
 	}
-	refuse := dialog.Choice{Key: 'n', Label: "no", Help: "it does not run; Esc also stops the turn", Words: []string{"no", threads.Deny}}
+	refuse := dialog.Choice{
+		Key:   'n',
+		Label: "no",
+		Help:  "it does not run; Esc also stops the turn",
+		Words: []string{"no", threads.Deny},
+	}
 	if q.Thread != "" {
 		refuse.Line = "A line that the model reads, Enter for none: "
 	}
@@ -130,7 +195,12 @@ func quotedList(list []string) string {
 // ReplyTo returns an answer about a call as threads record it.
 func ReplyTo(a dialog.Answer) threads.Reply {
 	decision := map[rune]string{'y': threads.Once, 't': threads.ForThread, 'p': threads.ForPrefix}[a.Key]
-	return threads.Reply{Decision: cmp.Or(decision, threads.Deny), Feedback: a.Text, By: "person", Stop: a.Stop}
+	return threads.Reply{
+		Decision: cmp.Or(decision, threads.Deny),
+		Feedback: a.Text,
+		By:       "person",
+		Stop:     a.Stop,
+	}
 }
 
 // AboutRisk returns the function that asks about a call at the terminal, nil without one.
@@ -140,8 +210,15 @@ func AboutRisk(c *cli.Call) exec.Ask {
 	}
 	return func(ctx context.Context, question string) (bool, error) {
 		about := project.AskedOf(ctx)
-		q := CallQuestion(c, project.Asked{Question: question, Tier: about.Tier, Rule: about.Rule, Details: about.Details})
-		q.Choices = slices.DeleteFunc(q.Choices, func(c dialog.Choice) bool { return c.Key == 't' }) // there is one call
+		q := CallQuestion(c, project.Asked{
+			Question: question,
+			Tier:     about.Tier,
+			Rule:     about.Rule,
+			Details:  about.Details,
+		})
+		q.Choices = slices.DeleteFunc(q.Choices, func(c dialog.Choice) bool {
+			return c.Key == 't'
+		}) // there is one call
 		a, err := AtTerminal(ctx, c, q)
 		return a.Key == 'y', err
 	}
@@ -165,4 +242,6 @@ func AboutOne(c *cli.Call) exec.Ask {
 
 // Continued shows that the later lines of a question are part of it. An item or a model may
 // have written them.
-func Continued(question string) string { return strings.ReplaceAll(question, "\n", "\n  ") }
+func Continued(question string) string {
+	return strings.ReplaceAll(question, "\n", "\n  ")
+}

@@ -54,7 +54,11 @@ func ConfirmChanges(c *cli.Call, x *project.Packages, yes bool, doing string) pa
 // AboutStaged returns how a user is asked about a staged text that differs from its
 // file, nil without a terminal that shows it.
 func AboutStaged(c *cli.Call) func(context.Context, string, string) (bool, error) {
-	if !c.Isatty(c.Stdin) || !c.Isatty(c.Stdout) || !c.Isatty(c.Stderr) || c.UI.AsJSON || c.Getenv("GIT_TERMINAL_PROMPT") == "0" {
+	if !c.Isatty(c.Stdin) ||
+		!c.Isatty(c.Stdout) ||
+		!c.Isatty(c.Stderr) ||
+		c.UI.AsJSON ||
+		c.Getenv("GIT_TERMINAL_PROMPT") == "0" {
 		return nil
 	}
 	return func(ctx context.Context, text, question string) (bool, error) {

@@ -18,7 +18,12 @@ import (
 )
 
 // Inspect returns what a release contains, before any trust.
-func Inspect(ctx context.Context, c *cli.Call, o *env.PackageOptions, q packages.Query) (*packages.Inspection, error) {
+func Inspect(
+	ctx context.Context,
+	c *cli.Call,
+	o *env.PackageOptions,
+	q packages.Query,
+) (*packages.Inspection, error) {
 	look := *o
 	look.Look = true
 	x, err := env.OpenPackages(ctx, c, &look)
@@ -35,7 +40,14 @@ func OfferedBy(c *cli.Call, h *project.Project, in *packages.Inspection) (*Offer
 	if err != nil {
 		return nil, err
 	}
-	return &OfferedKey{Fingerprint: offer.Key.Fingerprint, Public: offer.Key.Public, Owner: offer.Key.Owner, Document: offer.Document, Wish: offer.Scope, Remote: true}, nil
+	return &OfferedKey{
+		Fingerprint: offer.Key.Fingerprint,
+		Public:      offer.Key.Public,
+		Owner:       offer.Key.Owner,
+		Document:    offer.Document,
+		Wish:        offer.Scope,
+		Remote:      true,
+	}, nil
 }
 
 // Scope returns the scope of the flags; for a missing part it asks at a terminal.
@@ -46,7 +58,11 @@ func (o *PermissionOptions) Scope(c *cli.Call, document *doc.Key) (doc.Scope, er
 // ScopeOf is scope for a key of which the wish is known. At a terminal Enter takes the
 // value shown. A wish for everything is not shown: who presses Enter would give it.
 // A document that asks for every kind or id gives no default: Enter would grant everything.
-func (o *PermissionOptions) ScopeOf(c *cli.Call, key sign.Fingerprint, wish doc.Scope) (doc.Scope, error) {
+func (o *PermissionOptions) ScopeOf(
+	c *cli.Call,
+	key sign.Fingerprint,
+	wish doc.Scope,
+) (doc.Scope, error) {
 	s := doc.Scope{Kinds: o.Kinds, Namespaces: o.Namespaces, May: o.May}
 	if len(s.May) == 0 {
 		s.May = []string{"sign", "release", "rotate"}
@@ -62,9 +78,13 @@ func (o *PermissionOptions) ScopeOf(c *cli.Call, key sign.Fingerprint, wish doc.
 		if len(*q.list) > 0 {
 			continue
 		}
-		prompt, offer := q.flag+", for example "+q.example+": ", []string(nil)
-		if len(q.wish) > 0 && !slices.Contains(q.wish, "*") && !slices.Contains(q.wish, "**") {
-			prompt, offer = q.flag+" ["+strings.Join(q.wish, ",")+"]: ", q.wish
+		prompt := q.flag + ", for example " + q.example + ": "
+		offer := []string(nil)
+		if len(q.wish) > 0 &&
+			!slices.Contains(q.wish, "*") &&
+			!slices.Contains(q.wish, "**") {
+			prompt = q.flag + " [" + strings.Join(q.wish, ",") + "]: "
+			offer = q.wish
 		}
 		answer, err := c.Ask(prompt)
 		if err != nil && !c.Isatty(c.Stdin) {
@@ -72,17 +92,21 @@ func (o *PermissionOptions) ScopeOf(c *cli.Call, key sign.Fingerprint, wish doc.
 			if len(wish.Kinds)+len(wish.Namespaces) > 0 {
 				asks = "; the document asks for kinds " + strings.Join(wish.Kinds, ",") + ", namespaces " + strings.Join(wish.Namespaces, ",")
 			}
-			return s, diag.New(diag.Usage, "adding key %s: --%s is missing%s", key.Short(), q.flag, asks).WithReason("scope")
+			return s, diag.New(diag.Usage, "adding key %s: --%s is missing%s", key.Short(), q.flag, asks).
+				WithReason("scope")
 		}
 		if err != nil {
 			return s, err
 		}
-		*q.list = strings.FieldsFunc(answer, func(r rune) bool { return r == ',' || r == ' ' })
+		*q.list = strings.FieldsFunc(answer, func(r rune) bool {
+			return r == ',' || r == ' '
+		})
 		if len(*q.list) == 0 {
 			*q.list = offer
 		}
 		if len(*q.list) == 0 {
-			return s, diag.New(diag.Usage, "adding key %s: no %s; nothing changed", key.Short(), q.flag).WithReason("scope")
+			return s, diag.New(diag.Usage, "adding key %s: no %s; nothing changed", key.Short(), q.flag).
+				WithReason("scope")
 		}
 	}
 	warnKinds(c, s.Kinds)
@@ -102,7 +126,14 @@ func CheckUses(may []string) error {
 // warnKinds warns of kinds that rye does not have itself: a project's extractor may
 // declare one, but most of them are mistakes, and a grant for them permits nothing.
 func warnKinds(c *cli.Call, kinds []string) {
-	own := []string{"*", "bundle", string(item.Directive), string(item.Tool), string(item.Knowledge), string(item.Config)}
+	own := []string{
+		"*",
+		"bundle",
+		string(item.Directive),
+		string(item.Tool),
+		string(item.Knowledge),
+		string(item.Config),
+	}
 	for _, k := range kinds {
 		if slices.Contains(own, k) {
 			continue
@@ -136,7 +167,11 @@ func (o *PermissionOptions) Flags(what string) []cli.Flag {
 	return []cli.Flag{
 		cli.Lists(&o.Kinds, "kinds", "`KINDS` of items, separated by commas; * is every kind"),
 		cli.Lists(&o.Namespaces, "namespaces", "`GLOBS` over ids, such as acme/**"),
-		cli.Lists(&o.May, "may", "`USES` out of "+strings.Join(doc.Uses(), ",")+" (default sign,release,rotate)"),
+		cli.Lists(
+			&o.May,
+			"may",
+			"`USES` out of "+strings.Join(doc.Uses(), ",")+" (default sign,release,rotate)",
+		),
 		cli.String(&o.Until, "until", "end of the "+what+": a date, or a `LENGTH` such as 90d"),
 		cli.String(&o.Key, "key", "sign the "+what+" with this own `KEY`"),
 	}

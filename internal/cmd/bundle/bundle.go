@@ -21,7 +21,8 @@ import (
 
 func Command() *cli.Command {
 	return &cli.Command{
-		Name: "bundle", Group: "Packages",
+		Name:  "bundle",
+		Group: "Packages",
 		Usage: "create, sign, verify and publish signed sets of files",
 		Subs: []*cli.Command{
 			bundleCreateCommand(), bundleSignCommand(), bundleVerifyCommand(), bundleListCommand(), bundleInspectCommand(),
@@ -36,7 +37,9 @@ type bundleCreateOptions struct{ version, description, entrypoint, kind, key str
 func bundleCreateCommand() *cli.Command {
 	var o bundleCreateOptions
 	return &cli.Command{
-		Name: "create", Usage: "write and sign the manifest of a bundle", Args: "ID [DIR]",
+		Name:  "create",
+		Usage: "write and sign the manifest of a bundle",
+		Args:  "ID [DIR]",
 		Long: `The bundle is everything below .ai of DIR, which is the project by default. The
 manifest lists each file with its digest, including files that cannot contain a
 signature line. Flags change single values of an existing manifest; its other values
@@ -51,13 +54,19 @@ are kept. The same files give the same manifest. SOURCE_DATE_EPOCH adds a date.`
 			cli.String(&o.key, "key", env.KeyUsage),
 		},
 		Complete: completeBundles,
-		Run:      func(ctx context.Context, c *cli.Call) error { return runBundleCreate(ctx, c, &o) },
+		Run: func(ctx context.Context, c *cli.Call) error {
+			return runBundleCreate(ctx, c, &o)
+		},
 	}
 }
 
 // openBundle opens the directory that contains the bundle's .ai: arg, or the
 // project if arg is empty. The caller closes the tree.
-func openBundle(ctx context.Context, c *cli.Call, arg, key string) (h *project.Project, tree *bundle.FolderTree, dir string, err error) {
+func openBundle(
+	ctx context.Context,
+	c *cli.Call,
+	arg, key string,
+) (h *project.Project, tree *bundle.FolderTree, dir string, err error) {
 	if h, err = env.WithKey(c, key).Open(ctx, project.Lenient); err != nil {
 		return nil, nil, "", err
 	}
@@ -79,7 +88,9 @@ func openBundle(ctx context.Context, c *cli.Call, arg, key string) (h *project.P
 // left among the files of a bundle.
 func sweepBundle(tree *bundle.FolderTree, dir string) {
 	base := atomicfile.Project(dir)
-	_ = tree.Walk(func(p string) bool { return strings.Contains(p, "@") }, func(p string, _ error) {
+	_ = tree.Walk(func(p string) bool {
+		return strings.Contains(p, "@")
+	}, func(p string, _ error) {
 		if atomicfile.Temporary(path.Base(p)) {
 			base.SweepIn(path.Dir(p))
 		}
@@ -132,19 +143,35 @@ func runBundleCreate(ctx context.Context, c *cli.Call, o *bundleCreateOptions) e
 	}
 	m, _ := bundle.Parse(body)
 	file := bundle.ManifestPath(id)
-	return c.UI.Show(map[string]any{"bundle": m, "path": file, "digest": digest, "removed": removed, "left_out": left, "key_document": document}, func() {
-		c.UI.Out("%s %s: %s listed in %s", m.ID, m.Version, cli.Plural(len(m.Files), "file"), file)
-		showKeyDocument(c.UI, dir, key, document)
-		for _, f := range localRequirements(dir) {
-			c.UI.Note("%s:%d:%d: %s: rye bundle publish refuses it, because users do not have it", f.Path, f.Line, f.Column, f.Message)
-		}
-		if len(left) > 0 {
-			c.UI.Note("left out: %s, which are records of runs or ignored by git", cli.Plural(len(left), "file"))
-		}
-		if len(removed) > 0 {
-			c.UI.Note("removed %s of the previous manifest: ask the signers to run rye bundle sign %s again", cli.Plural(len(removed), "signature"), id)
-		}
-	})
+	return c.UI.Show(
+		map[string]any{
+			"bundle":       m,
+			"path":         file,
+			"digest":       digest,
+			"removed":      removed,
+			"left_out":     left,
+			"key_document": document,
+		},
+		func() {
+			c.UI.Out(
+				"%s %s: %s listed in %s",
+				m.ID,
+				m.Version,
+				cli.Plural(len(m.Files), "file"),
+				file,
+			)
+			showKeyDocument(c.UI, dir, key, document)
+			for _, f := range localRequirements(dir) {
+				c.UI.Note("%s:%d:%d: %s: rye bundle publish refuses it, because users do not have it", f.Path, f.Line, f.Column, f.Message)
+			}
+			if len(left) > 0 {
+				c.UI.Note("left out: %s, which are records of runs or ignored by git", cli.Plural(len(left), "file"))
+			}
+			if len(removed) > 0 {
+				c.UI.Note("removed %s of the previous manifest: ask the signers to run rye bundle sign %s again", cli.Plural(len(removed), "signature"), id)
+			}
+		},
+	)
 }
 
 // showKeyDocument prints which document of the signer's key was written into the directory
@@ -187,7 +214,13 @@ func removeVoidSignatures(tree bundle.Tree, dir, id string, body []byte) ([]stri
 }
 
 // bundleParams returns the values of the existing manifest, changed by the flags.
-func bundleParams(c *cli.Call, h *project.Project, o *bundleCreateOptions, tree bundle.Tree, dir, id string) bundle.Params {
+func bundleParams(
+	c *cli.Call,
+	h *project.Project,
+	o *bundleCreateOptions,
+	tree bundle.Tree,
+	dir, id string,
+) bundle.Params {
 	p := h.ManifestParams(tree, dir, id)
 	for flag, field := range map[*string]*string{
 		&o.version: &p.Version, &o.description: &p.Description, &o.entrypoint: &p.Entrypoint, &o.kind: &p.Type,

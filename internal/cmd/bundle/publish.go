@@ -22,7 +22,9 @@ type publishOptions struct {
 func bundlePublishCommand() *cli.Command {
 	var o publishOptions
 	return &cli.Command{
-		Name: "publish", Usage: "verify the committed bundle and tag it as a release", Args: "[ID]",
+		Name:  "publish",
+		Usage: "verify the committed bundle and tag it as a release",
+		Args:  "[ID]",
 		Long: `Verifies the commit, not the work tree: the manifest's signatures, every file, every
 item, and the number of signers that rye.yaml requires. Then creates the annotated tag
 of the release: vVERSION, or FOLDER/vVERSION for a bundle in a folder of its
@@ -45,7 +47,9 @@ another commit is refused. Nothing is sent without --push, which pushes only the
 			cli.Bool(&o.sign, "sign", "sign the tag even if git is not configured to"),
 		},
 		Complete: completeBundles,
-		Run:      func(ctx context.Context, c *cli.Call) error { return runBundlePublish(ctx, c, &o) },
+		Run: func(ctx context.Context, c *cli.Call) error {
+			return runBundlePublish(ctx, c, &o)
+		},
 	}
 }
 
@@ -77,21 +81,35 @@ func runBundlePublish(ctx context.Context, c *cli.Call, o *publishOptions) error
 	if err != nil {
 		return err
 	}
-	out := &published{Bundle: r.ID, Version: r.Version, Tag: r.Tag, Commit: r.Commit, TagObject: r.Local.Object,
-		Remote: o.remote, DryRun: o.dryRun, Files: v.FilesChecked, By: v.Signatures}
+	out := &published{
+		Bundle:    r.ID,
+		Version:   r.Version,
+		Tag:       r.Tag,
+		Commit:    r.Commit,
+		TagObject: r.Local.Object,
+		Remote:    o.remote,
+		DryRun:    o.dryRun,
+		Files:     v.FilesChecked,
+		By:        v.Signatures,
+	}
 	if !out.DryRun {
 		done, err := r.Publish(ctx, out.Remote, o.sign)
 		if err != nil {
 			return err
 		}
-		out.Created, out.Signed, out.Pushed, out.TagObject = done.Created, done.Signed, done.Pushed, r.Local.Object
+		out.Created = done.Created
+		out.Signed = done.Signed
+		out.Pushed = done.Pushed
+		out.TagObject = r.Local.Object
 	}
 	for _, s := range out.By {
 		if s.Trusted() && !release.HasKeyDocument(h.Spaces.ProjectDir, s.Key) {
 			out.MissingKeys = append(out.MissingKeys, s.Key)
 		}
 	}
-	return c.UI.Show(out, func() { showPublished(c.UI, r, out) })
+	return c.UI.Show(out, func() {
+		showPublished(c.UI, r, out)
+	})
 }
 
 func showPublished(u *cli.UI, r *release.Release, p *published) {
@@ -120,7 +138,8 @@ func showPublished(u *cli.UI, r *release.Release, p *published) {
 	for _, key := range p.MissingKeys {
 		u.Note("A user who does not have the key %s cannot add this release: rye key export %s >%s", key.Short(), key.Short(), release.KeyDocument(key))
 	}
-	if major, _, _ := strings.Cut(p.Version, "."); len(major) > 1 || major > "1" {
+	major, _, _ := strings.Cut(p.Version, ".")
+	if len(major) > 1 || major > "1" {
 		u.Note("Projects require it with an id that ends in /v%s.", major)
 	}
 }

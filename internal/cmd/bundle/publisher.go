@@ -34,7 +34,9 @@ type roleOptions struct {
 func bundlePublisherCommand() *cli.Command {
 	var o publisherOptions
 	return &cli.Command{
-		Name: "publisher", Usage: "show or declare the required signers of bundles", Args: "[NAME]",
+		Name:  "publisher",
+		Usage: "show or declare the required signers of bundles",
+		Args:  "[NAME]",
 		Long: `A publisher document names bundles and three roles: root may change the document,
 release signs manifests, and revoke revokes releases. Each role has keys and a number
 of required signatures. The document only restricts: every key must also be trusted
@@ -62,7 +64,9 @@ documents, separated by commas. Without flags, the documents are shown.`,
 			cli.String(&o.key, "key", env.KeyUsage),
 			cli.Bool(&o.inProject, "in-project", "also write it into the project's .ai/trust"),
 		},
-		Run: func(ctx context.Context, c *cli.Call) error { return runBundlePublisher(ctx, c, &o) },
+		Run: func(ctx context.Context, c *cli.Call) error {
+			return runBundlePublisher(ctx, c, &o)
+		},
 	}
 }
 
@@ -106,15 +110,22 @@ func runBundlePublisher(ctx context.Context, c *cli.Call, o *publisherOptions) e
 	if h, err = e.Open(ctx, project.Lenient); err != nil {
 		return err
 	}
-	mine := slices.DeleteFunc(h.Trust.PublisherTexts(name), func(x trust.PublisherText) bool { return x.Version != p.Version })
+	mine := slices.DeleteFunc(h.Trust.PublisherTexts(name), func(x trust.PublisherText) bool {
+		return x.Version != p.Version
+	})
 	return showPublishers(c, h, name, mine)
 }
 
 // publisherChange returns what the flags change of a publisher, and whether any
 // of them is given.
-func publisherChange(c *cli.Call, h *project.Project, o *publisherOptions) (change release.PublisherChange, changed bool, err error) {
+func publisherChange(
+	c *cli.Call,
+	h *project.Project,
+	o *publisherOptions,
+) (change release.PublisherChange, changed bool, err error) {
 	if c.Given(&o.bundles) {
-		change.Bundles, changed = append([]string{}, o.bundles...), true
+		change.Bundles = append([]string{}, o.bundles...)
+		changed = true
 	}
 	for _, r := range []struct {
 		flags *roleOptions
@@ -183,7 +194,8 @@ func showPublisher(u *cli.UI, h *project.Project, p trust.PublisherText) {
 		out := make([]string, len(keys))
 		for i, fp := range keys {
 			out[i] = fp.Short()
-			if k, known := h.Trust.Key(fp); known && k.Owner != "" {
+			k, known := h.Trust.Key(fp)
+			if known && k.Owner != "" {
 				out[i] += " (" + k.Owner + ")"
 			}
 		}

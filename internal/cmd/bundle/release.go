@@ -18,7 +18,12 @@ import (
 
 // checkRelease finds the bundle and verifies the commit that is released. The
 // verified bundle is that of the commit.
-func checkRelease(ctx context.Context, c *cli.Call, h *project.Project, o *publishOptions) (*release.Release, *verifiedBundle, error) {
+func checkRelease(
+	ctx context.Context,
+	c *cli.Call,
+	h *project.Project,
+	o *publishOptions,
+) (*release.Release, *verifiedBundle, error) {
 	if c.Offline && o.remote != "" {
 		return nil, nil, diag.New(diag.Usage, "reading arguments: --push and --offline exclude each other")
 	}
@@ -35,7 +40,11 @@ func checkRelease(ctx context.Context, c *cli.Call, h *project.Project, o *publi
 	}
 	var verified *verifiedBundle
 	r, err := release.Check(ctx, release.Params{
-		Repo: repo, Prefix: h.PrefixIn(repo), ID: id, Version: o.version, Remote: o.remote,
+		Repo:    repo,
+		Prefix:  h.PrefixIn(repo),
+		ID:      id,
+		Version: o.version,
+		Remote:  o.remote,
 		Verify: func(ctx context.Context, commit string) (content *release.Content, err error) {
 			verified, content, err = verifyCommit(ctx, h, repo, commit, id)
 			return content, err
@@ -45,7 +54,12 @@ func checkRelease(ctx context.Context, c *cli.Call, h *project.Project, o *publi
 }
 
 // verifyCommit verifies the bundle and every item of it in a commit.
-func verifyCommit(ctx context.Context, h *project.Project, repo *gitcmd.Repo, commit, id string) (*verifiedBundle, *release.Content, error) {
+func verifyCommit(
+	ctx context.Context,
+	h *project.Project,
+	repo *gitcmd.Repo,
+	commit, id string,
+) (*verifiedBundle, *release.Content, error) {
 	files, err := verify.Revision(ctx, repo.Git, commit, h.PrefixIn(repo))
 	if err != nil {
 		return nil, nil, err
@@ -62,7 +76,16 @@ func verifyCommit(ctx context.Context, h *project.Project, repo *gitcmd.Repo, co
 		return nil, nil, err
 	}
 	// The report of the root includes the findings about the manifest.
-	rep, err := verify.Root(ctx, verify.Params{Resolver: h.Verifier(h.With(root)), Trust: h.Trust, CountOnly: true, Ignored: h.Ignored()}, root)
+	rep, err := verify.Root(
+		ctx,
+		verify.Params{
+			Resolver:  h.Verifier(h.With(root)),
+			Trust:     h.Trust,
+			CountOnly: true,
+			Ignored:   h.Ignored(),
+		},
+		root,
+	)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -70,7 +93,13 @@ func verifyCommit(ctx context.Context, h *project.Project, repo *gitcmd.Repo, co
 	if err != nil && !space.IsMissing(err) {
 		return nil, nil, err
 	}
-	return v, &release.Content{Manifest: v.Manifest, Digest: v.Digest, ProjectFile: text, Findings: rep.Findings, Demands: v.Needs}, nil
+	return v, &release.Content{
+		Manifest:    v.Manifest,
+		Digest:      v.Digest,
+		ProjectFile: text,
+		Findings:    rep.Findings,
+		Demands:     v.Needs,
+	}, nil
 }
 
 // selectBundle returns the named bundle, or the only one of the project.
@@ -90,7 +119,12 @@ func selectBundle(h *project.Project, word string) (string, error) {
 	case len(ids) == 0:
 		return "", diag.New(diag.ItemNotFound, "looking for the manifest: this project has no bundle").WithReason("makes_no_bundle")
 	case len(ids) > 1:
-		return "", diag.New(diag.AmbiguousItem, "looking for the manifest: this project has %d bundles: %s", len(ids), strings.Join(ids, ", ")).
+		return "", diag.New(
+			diag.AmbiguousItem,
+			"looking for the manifest: this project has %d bundles: %s",
+			len(ids),
+			strings.Join(ids, ", "),
+		).
 			WithReason("several_bundles").WithDetail("id", ids[0])
 	}
 	return ids[0], nil

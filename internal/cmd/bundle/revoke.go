@@ -27,7 +27,9 @@ type bundleRevokeOptions struct {
 func bundleRevokeCommand() *cli.Command {
 	var o bundleRevokeOptions
 	return &cli.Command{
-		Name: "revoke", Usage: "revoke one release of a bundle", Args: "[ID] [VERSION]",
+		Name:  "revoke",
+		Usage: "revoke one release of a bundle",
+		Args:  "[ID] [VERSION]",
 		Long: `Revokes one release, not the key that signed it. Projects that have the revocation
 refuse the release with REVOKED, even if it is locked and installed. The revocation is
 valid if it is signed by a key that signed the release, by a successor of that key, or
@@ -39,7 +41,14 @@ publishes a revocation of another signer. A revocation is permanent.`,
 			"rye bundle revoke acme-tools 1.2.0 --reason 'leaks a token' --in-project",
 			"rye bundle revoke --document release-revocation.toml --in-project",
 		},
-		Codes: []diag.Code{diag.ItemNotFound, diag.VersionNotFound, diag.VersionMismatch, diag.AuthRequired, diag.Scope, diag.KeyUnknown},
+		Codes: []diag.Code{
+			diag.ItemNotFound,
+			diag.VersionNotFound,
+			diag.VersionMismatch,
+			diag.AuthRequired,
+			diag.Scope,
+			diag.KeyUnknown,
+		},
 		Flags: []cli.Flag{
 			cli.String(&o.reason, "reason", "publish this `REASON`, one line"),
 			cli.String(&o.manifest, "manifest", "read the release's manifest from `FILE`, not from its tag"),
@@ -49,7 +58,9 @@ publishes a revocation of another signer. A revocation is permanent.`,
 		},
 		Exclusive: [][]any{{&o.document, &o.reason}, {&o.document, &o.manifest}, {&o.document, &o.key}},
 		Complete:  completeBundles,
-		Run:       func(ctx context.Context, c *cli.Call) error { return runBundleRevoke(ctx, c, &o) },
+		Run: func(ctx context.Context, c *cli.Call) error {
+			return runBundleRevoke(ctx, c, &o)
+		},
 	}
 }
 
@@ -74,21 +85,34 @@ func runBundleRevoke(ctx context.Context, c *cli.Call, o *bundleRevokeOptions) e
 	}
 	document := doc.As[*doc.ReleaseRevocation](doc.Parse(file.Name, file.Data))
 	r := document.Release
-	return c.UI.Show(map[string]any{"release": r, "signer": document.Signer, "files": files, "locked": stapled}, func() {
-		c.UI.Out("revoked %s %s (manifest %s): %s", r.Bundle, r.Version, r.Manifest, r.Why)
-		for _, p := range files {
-			c.UI.Out("revocation %s", env.FromHere(c, p))
-		}
-		env.ShowStapled(c.UI, stapled)
-		if len(files) == 1 {
-			c.UI.Note("Other people do not have it yet: send them the file for rye bundle revoke --document FILE --in-project")
-		}
-	})
+	return c.UI.Show(
+		map[string]any{
+			"release": r,
+			"signer":  document.Signer,
+			"files":   files,
+			"locked":  stapled,
+		},
+		func() {
+			c.UI.Out("revoked %s %s (manifest %s): %s", r.Bundle, r.Version, r.Manifest, r.Why)
+			for _, p := range files {
+				c.UI.Out("revocation %s", env.FromHere(c, p))
+			}
+			env.ShowStapled(c.UI, stapled)
+			if len(files) == 1 {
+				c.UI.Note("Other people do not have it yet: send them the file for rye bundle revoke --document FILE --in-project")
+			}
+		},
+	)
 }
 
 // releaseRevocation signs the revocation of a release, or reads that of another
 // signer.
-func releaseRevocation(ctx context.Context, c *cli.Call, h *project.Project, o *bundleRevokeOptions) (trust.File, error) {
+func releaseRevocation(
+	ctx context.Context,
+	c *cli.Call,
+	h *project.Project,
+	o *bundleRevokeOptions,
+) (trust.File, error) {
 	if o.document != "" {
 		path := c.Path(o.document)
 		b, err := openat.ReadBounded(path, openat.MaxText)
@@ -100,7 +124,8 @@ func releaseRevocation(ctx context.Context, c *cli.Call, h *project.Project, o *
 	if len(c.Args) < 2 {
 		return trust.File{}, diag.New(diag.Usage, "reading arguments: ID and VERSION, or --document, are required")
 	}
-	id, version := c.Arg(0), strings.TrimPrefix(c.Arg(1), "v")
+	id := c.Arg(0)
+	version := strings.TrimPrefix(c.Arg(1), "v")
 	if strings.TrimSpace(o.reason) == "" {
 		return trust.File{}, diag.New(diag.Usage, "revoking %s %s: --reason is missing", id, version)
 	}
@@ -116,7 +141,13 @@ func releaseRevocation(ctx context.Context, c *cli.Call, h *project.Project, o *
 		return trust.File{}, err
 	}
 	made, err := release.Revoke(ctx, release.RevokeParams{
-		Trust: h.Trust, ID: id, Version: version, Reason: o.reason, Release: signed, Signer: signer, Now: c.Now(),
+		Trust:   h.Trust,
+		ID:      id,
+		Version: version,
+		Reason:  o.reason,
+		Release: signed,
+		Signer:  signer,
+		Now:     c.Now(),
 	})
 	if err != nil {
 		return trust.File{}, err
@@ -126,7 +157,12 @@ func releaseRevocation(ctx context.Context, c *cli.Call, h *project.Project, o *
 
 // releaseOf reads the manifest of a release from file, or from its tag if file is
 // empty.
-func releaseOf(ctx context.Context, c *cli.Call, h *project.Project, file, id, version string) (*release.Signed, error) {
+func releaseOf(
+	ctx context.Context,
+	c *cli.Call,
+	h *project.Project,
+	file, id, version string,
+) (*release.Signed, error) {
 	if file != "" {
 		file = c.Path(file)
 		text, err := openat.ReadBounded(file, openat.MaxText)
@@ -143,16 +179,23 @@ func releaseOf(ctx context.Context, c *cli.Call, h *project.Project, file, id, v
 		return nil, err
 	}
 	prefix := h.PrefixIn(repo)
-	return release.Tagged(ctx, repo, prefix, id, version, func(ctx context.Context, commit string) (bundle.Tree, func(), error) {
-		files, err := verify.Revision(ctx, repo.Git, commit, prefix)
-		if err != nil {
-			return nil, nil, err
-		}
-		tree, done, err := verify.BundleTree(files.Root())
-		if err != nil {
-			_ = files.Close()
-			return nil, nil, err
-		}
-		return tree, func() { done(); _ = files.Close() }, nil
-	})
+	return release.Tagged(
+		ctx,
+		repo,
+		prefix,
+		id,
+		version,
+		func(ctx context.Context, commit string) (bundle.Tree, func(), error) {
+			files, err := verify.Revision(ctx, repo.Git, commit, prefix)
+			if err != nil {
+				return nil, nil, err
+			}
+			tree, done, err := verify.BundleTree(files.Root())
+			if err != nil {
+				_ = files.Close()
+				return nil, nil, err
+			}
+			return tree, func() { done(); _ = files.Close() }, nil
+		},
+	)
 }

@@ -26,16 +26,27 @@ type bundleSignOptions struct{ key string }
 func bundleSignCommand() *cli.Command {
 	var o bundleSignOptions
 	return &cli.Command{
-		Name: "sign", Usage: "add your signature to the manifest of a bundle", Args: "ID [DIR]",
+		Name:  "sign",
+		Usage: "add your signature to the manifest of a bundle",
+		Args:  "ID [DIR]",
 		Long: `Writes a further signature of a signed manifest into a file next to it, so that
 projects can require several signers. The files must match the manifest; review them
 first. Signing a second time changes nothing. If the manifest changes, all signers
 must sign it again.`,
 		Examples: []string{"rye bundle sign acme-tools", "rye bundle sign acme-tools --key eve"},
-		Codes:    []diag.Code{diag.AuthRequired, diag.ItemNotFound, diag.HashMismatch, diag.BundleFileExtra, diag.BundleFileMissing, diag.SigInvalid},
+		Codes: []diag.Code{
+			diag.AuthRequired,
+			diag.ItemNotFound,
+			diag.HashMismatch,
+			diag.BundleFileExtra,
+			diag.BundleFileMissing,
+			diag.SigInvalid,
+		},
 		Flags:    []cli.Flag{cli.String(&o.key, "key", env.KeyUsage)},
 		Complete: completeBundles,
-		Run:      func(ctx context.Context, c *cli.Call) error { return runBundleSign(ctx, c, &o) },
+		Run: func(ctx context.Context, c *cli.Call) error {
+			return runBundleSign(ctx, c, &o)
+		},
 	}
 }
 
@@ -77,7 +88,12 @@ func runBundleSign(ctx context.Context, c *cli.Call, o *bundleSignOptions) error
 
 // verifyForSigning verifies a bundle before it is signed. The first signer need
 // not be trusted here.
-func verifyForSigning(ctx context.Context, h *project.Project, tree *bundle.FolderTree, dir, id string) (*verifiedBundle, error) {
+func verifyForSigning(
+	ctx context.Context,
+	h *project.Project,
+	tree *bundle.FolderTree,
+	dir, id string,
+) (*verifiedBundle, error) {
 	v, err := verifyBundle(ctx, h, tree, dir, id)
 	if err != nil {
 		return nil, err
@@ -87,7 +103,9 @@ func verifyForSigning(ctx context.Context, h *project.Project, tree *bundle.Fold
 	}
 	var fs []diag.Finding
 	for _, f := range v.Findings {
-		if f.Code != diag.KeyUnknown && f.Code != diag.Scope && f.Severity == diag.SeverityError {
+		if f.Code != diag.KeyUnknown &&
+			f.Code != diag.Scope &&
+			f.Severity == diag.SeverityError {
 			fs = append(fs, f)
 		}
 	}
@@ -97,7 +115,8 @@ func verifyForSigning(ctx context.Context, h *project.Project, tree *bundle.Fold
 // noBundle returns the error for an id that is not a bundle of the project.
 func noBundle(h *project.Project, id string) error {
 	err := diag.New(diag.ItemNotFound, "looking for the manifest: this project has no bundle %q", id).WithDetail("id", id)
-	if near := suggest.Nearest(id, items.OwnBundles(h)); near != "" {
+	near := suggest.Nearest(id, items.OwnBundles(h))
+	if near != "" {
 		return err.WithReason("nearest").WithDetail("nearest", near)
 	}
 	return err.WithReason("no_bundle")
@@ -105,14 +124,27 @@ func noBundle(h *project.Project, id string) error {
 
 // cosign writes a detached signature of a manifest, unless the key signed it
 // already.
-func cosign(ctx context.Context, c *cli.Call, h *project.Project, tree bundle.Tree, dir, id string, signer sign.Signer) (primary.SignStatus, string, error) {
+func cosign(
+	ctx context.Context,
+	c *cli.Call,
+	h *project.Project,
+	tree bundle.Tree,
+	dir, id string,
+	signer sign.Signer,
+) (primary.SignStatus, string, error) {
 	where := bundle.ManifestPath(id)
 	text, _, err := tree.Read(where, bundle.MaxManifest)
 	if err != nil {
 		return "", "", err
 	}
 	style := sign.Hash()
-	if _, err := sign.Verify(text, style, bundle.Subject(id), sign.OnlyKey(signer.Public())); err == nil {
+	_, err = sign.Verify(
+		text,
+		style,
+		bundle.Subject(id),
+		sign.OnlyKey(signer.Public()),
+	)
+	if err == nil {
 		return primary.Unchanged, where, nil
 	}
 	sp, err := sign.SplitFile(text, style)
@@ -124,14 +156,29 @@ func cosign(ctx context.Context, c *cli.Call, h *project.Project, tree bundle.Tr
 	if err != nil && !space.IsMissing(err) {
 		return "", "", err
 	}
-	sig, changed, err := sign.SignDetached(ctx, sp.Body(), was, bundle.Subject(id), signer, c.Now())
+	sig, changed, err := sign.SignDetached(
+		ctx,
+		sp.Body(),
+		was,
+		bundle.Subject(id),
+		signer,
+		c.Now(),
+	)
 	if err != nil || !changed {
 		return primary.Unchanged, at, err
 	}
-	if err := h.Recorder().Manifest(ctx, dir, bundle.Subject(id), item.DigestOf(text), signer); err != nil {
+	err = h.Recorder().Manifest(
+		ctx,
+		dir,
+		bundle.Subject(id),
+		item.DigestOf(text),
+		signer,
+	)
+	if err != nil {
 		return "", "", err
 	}
-	if err := atomicfile.Project(dir).Write(at, sig, 0o644); err != nil {
+	err = atomicfile.Project(dir).Write(at, sig, 0o644)
+	if err != nil {
 		return "", "", diag.Doing("writing the signature "+strings.TrimPrefix(at, space.Dir+"/"), err)
 	}
 	return primary.Signed, at, nil

@@ -31,7 +31,9 @@ import (
 func bundleVerifyCommand() *cli.Command {
 	var asUser bool
 	return &cli.Command{
-		Name: "verify", Usage: "verify a bundle's manifest and every file it lists", Args: "ID [DIR]",
+		Name:  "verify",
+		Usage: "verify a bundle's manifest and every file it lists",
+		Args:  "ID [DIR]",
 		Long: `Checks every signature of the manifest and every listed file, and reports files that
 are missing, extra or changed. Signatures of untrusted keys are shown but not used.
 
@@ -41,7 +43,9 @@ directory, as a user who trusts only the fingerprint of the signer, and verifies
 		Flags:    []cli.Flag{cli.Bool(&asUser, "as-user", "add the commit as a new user does, and verify it")},
 		Complete: completeBundles,
 		Codes:    []diag.Code{diag.BundleFileMissing, diag.BundleFileExtra, diag.HashMismatch, diag.KeyUnknown, diag.Unsigned},
-		Run:      func(ctx context.Context, c *cli.Call) error { return runBundleVerify(ctx, c, asUser) },
+		Run: func(ctx context.Context, c *cli.Call) error {
+			return runBundleVerify(ctx, c, asUser)
+		},
 	}
 }
 
@@ -65,7 +69,14 @@ func runBundleVerify(ctx context.Context, c *cli.Call, asUser bool) error {
 			c.UI.Finding(f)
 		}
 		showSignatures(c.UI, v)
-		c.UI.Out("%s: %s checked, %d missing, %d extra, %d changed", v.id, cli.Plural(v.FilesChecked, "file"), len(v.Missing), len(v.Extra), len(v.Changed))
+		c.UI.Out(
+			"%s: %s checked, %d missing, %d extra, %d changed",
+			v.id,
+			cli.Plural(v.FilesChecked, "file"),
+			len(v.Missing),
+			len(v.Extra),
+			len(v.Changed),
+		)
 		if v.NewUser != nil {
 			c.UI.Out("a new user who trusts %s adds and verifies it: %s", v.NewUser.Key, strings.Join(v.NewUser.Items, ", "))
 		}
@@ -74,7 +85,12 @@ func runBundleVerify(ctx context.Context, c *cli.Call, asUser bool) error {
 
 // addAsNewUser adds the current commit of a bundle's directory as a user who trusts the
 // first trusted signer of the bundle and has nothing else.
-func addAsNewUser(ctx context.Context, c *cli.Call, dir string, v *verifiedBundle) (*newuser.Outcome, error) {
+func addAsNewUser(
+	ctx context.Context,
+	c *cli.Call,
+	dir string,
+	v *verifiedBundle,
+) (*newuser.Outcome, error) {
 	first := slices.IndexFunc(v.Signatures, bundle.Signature.Trusted)
 	if first < 0 {
 		return nil, diag.New(diag.Unsigned, "verifying %s as a new user: no trusted key has signed its manifest", v.id)
@@ -101,10 +117,23 @@ func addAsNewUser(ctx context.Context, c *cli.Call, dir string, v *verifiedBundl
 		return nil, err
 	}
 	if len(differ) > 0 {
-		c.UI.Note("The commit %s is added. It lacks the changes of %s: %s", commit[:12], cli.Plural(len(differ), "file"), strings.Join(differ[:min(len(differ), 3)], ", "))
+		c.UI.Note(
+			"The commit %s is added. It lacks the changes of %s: %s",
+			commit[:12],
+			cli.Plural(len(differ), "file"),
+			strings.Join(differ[:min(len(differ), 3)], ", "),
+		)
 	}
-	out, err := newuser.Add(ctx, newuser.Params{Program: e.Self, WorkTree: repo.WorkTree, Folder: folder, Commit: commit, Key: v.Signatures[first].Key.String(), Environ: e.Environ()})
-	if typed := diag.Typed(err); err != nil && typed.Code == diag.Unsigned && len(differ) > 0 {
+	out, err := newuser.Add(ctx, newuser.Params{
+		Program:  e.Self,
+		WorkTree: repo.WorkTree,
+		Folder:   folder,
+		Commit:   commit,
+		Key:      v.Signatures[first].Key.String(),
+		Environ:  e.Environ(),
+	})
+	typed := diag.Typed(err)
+	if err != nil && typed.Code == diag.Unsigned && len(differ) > 0 {
 		err = typed.WithReason("not_committed")
 	}
 	return out, err
@@ -119,7 +148,12 @@ type verifiedBundle struct {
 }
 
 // verifyBundle verifies a bundle in the project of its author.
-func verifyBundle(ctx context.Context, h *project.Project, tree bundle.Tree, dir, id string) (*verifiedBundle, error) {
+func verifyBundle(
+	ctx context.Context,
+	h *project.Project,
+	tree bundle.Tree,
+	dir, id string,
+) (*verifiedBundle, error) {
 	r, err := items.VerifyOwnBundle(ctx, h, tree, dir, id)
 	if err != nil {
 		return nil, err
@@ -131,7 +165,11 @@ func verifyBundle(ctx context.Context, h *project.Project, tree bundle.Tree, dir
 
 // demands returns the rules about a bundle's signers, of the rye.yaml in dir and of
 // publishers, and how many of the signers each one has.
-func demands(h *project.Project, dir, id string, signers []string) ([]release.Demand, error) {
+func demands(
+	h *project.Project,
+	dir, id string,
+	signers []string,
+) ([]release.Demand, error) {
 	m := &lock.ProjectFile{}
 	text, _, err := openat.Read(dir, lock.ProjectFileName, lock.MaxProjectFile)
 	if err != nil && !space.IsMissing(err) {
@@ -145,7 +183,12 @@ func demands(h *project.Project, dir, id string, signers []string) ([]release.De
 	}
 	out := []release.Demand{}
 	for _, r := range project.WithManifest(nil, m).SignerRulesOf(h.Trust, id) {
-		out = append(out, release.Demand{From: r.String(), Threshold: r.Threshold, Of: len(r.Signers), Have: r.Signed(signers)})
+		out = append(out, release.Demand{
+			From:      r.String(),
+			Threshold: r.Threshold,
+			Of:        len(r.Signers),
+			Have:      r.Signed(signers),
+		})
 	}
 	return out, nil
 }
@@ -186,7 +229,8 @@ func trustedSigners(signatures []bundle.Signature) string {
 
 func bundleListCommand() *cli.Command {
 	return &cli.Command{
-		Name: "list", Usage: "list the bundles of this project and their signers",
+		Name:     "list",
+		Usage:    "list the bundles of this project and their signers",
 		Long:     `rye list --bundles lists the installed bundles of other publishers.`,
 		Examples: []string{"rye bundle list", "rye bundle list --json"},
 		Run:      runBundleList,
@@ -216,14 +260,18 @@ func runBundleList(ctx context.Context, c *cli.Call) error {
 		}
 		b := madeBundle{ID: id, State: "sound", verifiedBundle: v}
 		if v.Manifest != nil {
-			b.Version, b.Files = v.Manifest.Version, len(v.Manifest.Files)
+			b.Version = v.Manifest.Version
+			b.Files = len(v.Manifest.Files)
 		}
 		if err := v.Err(id); err != nil {
 			b.State = string(diag.CodeOf(err))
 		}
 		list = append(list, b)
 	}
-	return c.UI.Show(map[string]any{"bundles": list, "total": len(list)}, func() { showMadeBundles(c.UI, list) })
+	return c.UI.Show(
+		map[string]any{"bundles": list, "total": len(list)},
+		func() { showMadeBundles(c.UI, list) },
+	)
 }
 
 func showMadeBundles(u *cli.UI, list []madeBundle) {
@@ -233,7 +281,13 @@ func showMadeBundles(u *cli.UI, list []madeBundle) {
 	}
 	t := cli.NewTable("own bundles")
 	for _, b := range list {
-		t.Add(b.ID, b.Version, strconv.Itoa(b.Files), trustedSigners(b.Signatures), b.State)
+		t.Add(
+			b.ID,
+			b.Version,
+			strconv.Itoa(b.Files),
+			trustedSigners(b.Signatures),
+			b.State,
+		)
 	}
 	u.Table(t)
 }
@@ -253,12 +307,21 @@ func completeBundles(ctx context.Context, c *cli.Call) []string {
 
 func bundleInspectCommand() *cli.Command {
 	return &cli.Command{
-		Name: "inspect", Usage: "print a manifest or a release without verifying it", Args: "FILE|SOURCE[@VERSION]",
+		Name:  "inspect",
+		Usage: "print a manifest or a release without verifying it",
+		Args:  "FILE|SOURCE[@VERSION]",
 		Long: `FILE is a manifest. Of a SOURCE, as for rye add, rye prints the signers, items,
 capabilities, executables and hosts of a release. Nothing is verified or installed.`,
 		Examples: []string{"rye bundle inspect .ai/bundles/acme-tools/manifest.yaml", "rye bundle inspect github.com/acme/tools@v1.4.0"},
-		Codes:    []diag.Code{diag.ParsingError, diag.ValidationFailed, diag.SourceNotFound, diag.VersionNotFound, diag.Network, diag.AuthRequired},
-		Run:      runBundleInspect,
+		Codes: []diag.Code{
+			diag.ParsingError,
+			diag.ValidationFailed,
+			diag.SourceNotFound,
+			diag.VersionNotFound,
+			diag.Network,
+			diag.AuthRequired,
+		},
+		Run: runBundleInspect,
 	}
 }
 
@@ -267,25 +330,35 @@ func runBundleInspect(ctx context.Context, c *cli.Call) error {
 	b, err := openat.ReadBounded(file, openat.MaxText)
 	if err != nil {
 		// A word that is not a readable file may be a source.
-		if q, wrong := env.ParseQuery(c, c.Arg(0)); wrong == nil && !strings.HasSuffix(c.Arg(0), ".yaml") {
+		q, wrong := env.ParseQuery(c, c.Arg(0))
+		if wrong == nil && !strings.HasSuffix(c.Arg(0), ".yaml") {
 			in, err := ask.Inspect(ctx, c, &env.PackageOptions{Space: space.Project}, q)
 			if err != nil {
 				return err
 			}
-			return c.UI.Show(in, func() { view.Release(c.UI, in) })
+			return c.UI.Show(in, func() {
+				view.Release(c.UI, in)
+			})
 		}
 	}
 	if err != nil {
 		return diag.New(diag.FileSystemError, "reading the manifest: %w", err)
 	}
 	in, fs := bundle.Inspect(b)
-	if err := diag.FromFindings("reading the manifest", diag.WithPath(fs, c.Arg(0))); err != nil {
+	err = diag.FromFindings("reading the manifest", diag.WithPath(fs, c.Arg(0)))
+	if err != nil {
 		return err
 	}
 	in.Claimed = append(in.Claimed, claimedKeys(file)...)
 	return c.UI.Show(in, func() {
 		c.UI.Note("Not verified: these are the contents of the file.")
-		head := fmt.Sprintf("%s %s (%s) %s", in.Manifest.ID, in.Manifest.Version, in.Manifest.Type, in.Manifest.Description)
+		head := fmt.Sprintf(
+			"%s %s (%s) %s",
+			in.Manifest.ID,
+			in.Manifest.Version,
+			in.Manifest.Type,
+			in.Manifest.Description,
+		)
 		c.UI.Out("%s", strings.TrimSpace(head))
 		for _, fp := range in.Claimed {
 			c.UI.Out("claims to be signed by %s", fp)
@@ -309,7 +382,8 @@ func claimedKeys(file string) []sign.Fingerprint {
 			continue
 		}
 		b, err := openat.ReadRegular(at, openat.MaxText)
-		if line, bad := sign.ParseLine(b, sign.StyleBare); err == nil && bad == nil {
+		line, bad := sign.ParseLine(b, sign.StyleBare)
+		if err == nil && bad == nil {
 			out = append(out, line.Key)
 		}
 	}

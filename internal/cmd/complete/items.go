@@ -43,7 +43,11 @@ func itemWords(ctx context.Context, h *project.Project, kinds []item.Kind) []str
 		}
 		for _, e := range entries {
 			if !e.Shadow && !strings.HasPrefix(path.Base(e.Ref.ID), "_") {
-				out = append(out, e.Ref.ID+"\t"+string(ext.Kind), e.Ref.String()+"\t"+e.Root.Label())
+				out = append(
+					out,
+					e.Ref.ID+"\t"+string(ext.Kind),
+					e.Ref.String()+"\t"+e.Root.Label(),
+				)
 			}
 		}
 	}
@@ -101,7 +105,9 @@ func idsOfKind(ctx context.Context, h *project.Project, word string) []string {
 		return nil
 	}
 	words := itemWords(ctx, h, []item.Kind{kind})
-	return slices.DeleteFunc(words, func(w string) bool { return strings.Contains(w, ":") })
+	return slices.DeleteFunc(words, func(w string) bool {
+		return strings.Contains(w, ":")
+	})
 }
 
 // Run returns kinds and items, then the names of the item's parameters.
@@ -114,7 +120,8 @@ func Run(ctx context.Context, c *cli.Call) []string {
 		return nil
 	}
 	if len(c.Args) == 1 {
-		if ids := idsOfKind(ctx, h, c.Args[0]); ids != nil {
+		ids := idsOfKind(ctx, h, c.Args[0])
+		if ids != nil {
 			return ids
 		}
 	}
@@ -128,7 +135,10 @@ func Run(ctx context.Context, c *cli.Call) []string {
 	}
 	var out []string
 	for _, p := range parametersOf(ctx, h.Resolver, it) {
-		if !slices.ContainsFunc(given, func(g string) bool { return strings.HasPrefix(g, p.name+"=") || strings.HasPrefix(g, p.name+":=") }) {
+		if !slices.ContainsFunc(given, func(g string) bool {
+			return strings.HasPrefix(g, p.name+"=") ||
+				strings.HasPrefix(g, p.name+":=")
+		}) {
 			out = append(out, p.name+"=\t"+p.text)
 		}
 	}

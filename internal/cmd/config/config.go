@@ -19,7 +19,8 @@ import (
 
 func Command() *cli.Command {
 	return &cli.Command{
-		Name: "config", Group: "Items",
+		Name:  "config",
+		Group: "Items",
 		Usage: "show and set settings, show policy rules",
 		Subs:  []*cli.Command{configShowCommand(), configSetCommand(), configPolicyCommand()},
 	}
@@ -31,7 +32,9 @@ type configShowOptions struct{ origin bool }
 func configShowCommand() *cli.Command {
 	var o configShowOptions
 	return &cli.Command{
-		Name: "show", Usage: "print a configuration merged from all spaces", Args: "ID",
+		Name:  "show",
+		Usage: "print a configuration merged from all spaces",
+		Args:  "ID",
 		Long: `Merges the configuration ID of the system, user and project space, in this order. A
 file that does not verify is an error. Mappings are merged recursively and lists whose
 elements have an id are merged by id; the nearer space replaces all other values.
@@ -43,7 +46,9 @@ files restrict. With --origin each line has the file that decides.`,
 		Codes:    []diag.Code{diag.ItemNotFound, diag.Unsigned, diag.KeyUnknown, diag.CircularDependency},
 		Flags:    []cli.Flag{cli.Bool(&o.origin, "origin", "show the file of each value")},
 		Complete: complete.Items(item.Config),
-		Run:      func(ctx context.Context, c *cli.Call) error { return runConfigShow(ctx, c, &o) },
+		Run: func(ctx context.Context, c *cli.Call) error {
+			return runConfigShow(ctx, c, &o)
+		},
 	}
 }
 
@@ -60,7 +65,9 @@ func runConfigShow(ctx context.Context, c *cli.Call, o *configShowOptions) error
 		return err
 	}
 	data := map[string]any{"ref": s.Ref.String(), "value": s.Root, "origins": s.Origins()}
-	return c.UI.Show(data, func() { showSettings(c.UI, s, o.origin) })
+	return c.UI.Show(data, func() {
+		showSettings(c.UI, s, o.origin)
+	})
 }
 
 // showAllowance prints what all sources permit together.
@@ -69,7 +76,8 @@ func showAllowance(ctx context.Context, c *cli.Call, h *project.Project, origin 
 	if err != nil {
 		return err
 	}
-	value, origins := map[string]any{}, map[string]string{}
+	value := map[string]any{}
+	origins := map[string]string{}
 	t := cli.NewTable(cli.Pick(origin, "origins", "config"))
 	for _, o := range values {
 		value[o.Key], origins[o.Key] = o.Value, o.File
@@ -78,17 +86,25 @@ func showAllowance(ctx context.Context, c *cli.Call, h *project.Project, origin 
 			return err
 		}
 		if origin {
-			t.Add(o.Key, string(b), c.UI.Style(cli.Dim, o.Where()))
+			t.Add(
+				o.Key,
+				string(b),
+				c.UI.Style(cli.Dim, o.Where()),
+			)
 		} else {
 			t.Add(o.Key, string(b))
 		}
 	}
 	ref := item.Ref{Kind: item.Config, ID: policy.AllowanceID}
-	return c.UI.Show(map[string]any{"ref": ref.String(), "value": value, "origins": origins}, func() { c.UI.Table(t) })
+	return c.UI.Show(
+		map[string]any{"ref": ref.String(), "value": value, "origins": origins},
+		func() { c.UI.Table(t) },
+	)
 }
 
 func showSettings(u *cli.UI, s *resolve.Settings, origin bool) {
-	values, origins := map[string]any{}, s.Origins()
+	values := map[string]any{}
+	origins := s.Origins()
 	leaves(values, s.Root, "", origins)
 	t := cli.NewTable(cli.Pick(origin, "origins", "config"))
 	for _, path := range slices.Sorted(maps.Keys(values)) {

@@ -12,7 +12,8 @@ import (
 
 func configPolicyCommand() *cli.Command {
 	return &cli.Command{
-		Name: "policy", Usage: "show the policy rules of this project and their files",
+		Name:  "policy",
+		Usage: "show the policy rules of this project and their files",
 		Long: `Prints the rules of rye.yaml, of the machine (/etc/rye/policy.yaml) and of your
 account (policy.yaml in the folder rye of your configuration). The last two apply to
 every project. A rule can only add restrictions: it never relaxes a rule of another

@@ -20,7 +20,9 @@ type configSetOptions struct {
 func configSetCommand() *cli.Command {
 	var o configSetOptions
 	return &cli.Command{
-		Name: "set", Usage: "change values of your own configuration and sign it", Args: "ID KEY=VALUE…",
+		Name:  "set",
+		Usage: "change values of your own configuration and sign it",
+		Args:  "ID KEY=VALUE…",
 		Long: `Sets values of the configuration ID in your user space, prints the old and the new
 value, asks, and signs the file. Other values and comments stay. VALUE is YAML on one
 line. Only your own items widen agent/allowance and agent/capability_risk, and a person
@@ -32,13 +34,17 @@ decides it: the command needs a terminal.`,
 			cli.String(&o.key, "key", "sign with this `KEY`: a fingerprint, an owner or a file"),
 		},
 		Complete: complete.Items(item.Config),
-		Run:      func(ctx context.Context, c *cli.Call) error { return runConfigSet(ctx, c, &o) },
+		Run: func(ctx context.Context, c *cli.Call) error {
+			return runConfigSet(ctx, c, &o)
+		},
 	}
 }
 
 func runConfigSet(ctx context.Context, c *cli.Call, o *configSetOptions) error {
 	if !o.user {
-		return diag.New(diag.Usage, "setting values of config:%s: --user is missing; edit a file of the project and sign it", c.Arg(0)).WithReason("setting_user").WithDetail("id", c.Arg(0))
+		return diag.New(diag.Usage, "setting values of config:%s: --user is missing; edit a file of the project and sign it", c.Arg(0)).
+			WithReason("setting_user").
+			WithDetail("id", c.Arg(0))
 	}
 	e := env.WithKey(c, o.key)
 	if err := e.FinishSigning(ctx); err != nil {
@@ -62,7 +68,9 @@ func runConfigSet(ctx context.Context, c *cli.Call, o *configSetOptions) error {
 	for _, r := range restricted {
 		c.UI.Warn("%s stays restricted by %s", r.Key, r.Where())
 	}
-	return c.UI.Show(change, func() { c.UI.Out("signed %s (%s)", change.Ref, change.Path) })
+	return c.UI.Show(change, func() {
+		c.UI.Out("signed %s (%s)", change.Ref, change.Path)
+	})
 }
 
 // confirmSettings prints the old and the new values and asks.

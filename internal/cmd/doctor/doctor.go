@@ -47,7 +47,8 @@ func checks() []check {
 
 func Command() *cli.Command {
 	return &cli.Command{
-		Name: "doctor", Group: "About rye",
+		Name:  "doctor",
+		Group: "About rye",
 		Usage: "check this machine and its settings",
 		Long: `Prints one line per check. A warning means that some items cannot run, or run with
 less protection; a failed check means that rye cannot work. Changes nothing.`,
@@ -76,7 +77,9 @@ func runChecks(ctx context.Context, c *cli.Call, all []check) []checkResult {
 	parts := make([][]checkResult, len(all))
 	var wg sync.WaitGroup
 	for i, ch := range all {
-		wg.Go(func() { parts[i] = ch(ctx, c) })
+		wg.Go(func() {
+			parts[i] = ch(ctx, c)
+		})
 	}
 	wg.Wait()
 	var out []checkResult
@@ -101,7 +104,11 @@ func showDoctor(u *cli.UI, results []checkResult) {
 	colour := map[string]string{statusOK: cli.Green, statusWarn: cli.Yellow, statusFail: cli.Red}
 	t := cli.NewTable("doctor")
 	for _, r := range results {
-		t.Add(u.Style(colour[r.Status], r.Status), r.Name, r.Detail)
+		t.Add(
+			u.Style(colour[r.Status], r.Status),
+			r.Name,
+			r.Detail,
+		)
 		if r.Fix != "" && r.Status != statusOK {
 			t.Add("", "", "fix: "+r.Fix)
 		}
@@ -114,7 +121,13 @@ func showDoctor(u *cli.UI, results []checkResult) {
 
 func checkVersion(_ context.Context, c *cli.Call) []checkResult {
 	v := c.Program
-	return []checkResult{{"rye", statusOK, fmt.Sprintf("%s (%s, %s/%s)", v.Version, v.Go, v.OS, v.Arch), ""}}
+	return []checkResult{{"rye", statusOK, fmt.Sprintf(
+		"%s (%s, %s/%s)",
+		v.Version,
+		v.Go,
+		v.OS,
+		v.Arch,
+	), ""}}
 }
 
 func checkSystemBundle(_ context.Context, c *cli.Call) []checkResult {

@@ -33,7 +33,8 @@ const probeTime = 5 * time.Second
 func checkPrograms(ctx context.Context, c *cli.Call) []checkResult {
 	var rows [][]string
 	for line := range strings.Lines(doctorPrograms) {
-		if cols := strings.Split(strings.TrimSpace(line), "\t"); len(cols) == 3 {
+		cols := strings.Split(strings.TrimSpace(line), "\t")
+		if len(cols) == 3 {
 			rows = append(rows, cols)
 		}
 	}
@@ -41,7 +42,9 @@ func checkPrograms(ctx context.Context, c *cli.Call) []checkResult {
 	out := make([]checkResult, len(rows))
 	var wg sync.WaitGroup
 	for i, r := range rows {
-		wg.Go(func() { out[i] = probe(ctx, env, r[0], r[1], r[2]) })
+		wg.Go(func() {
+			out[i] = probe(ctx, env, r[0], r[1], r[2])
+		})
 	}
 	wg.Wait()
 	return out
@@ -57,7 +60,8 @@ func probe(ctx context.Context, env []string, name, arg, need string) checkResul
 	ctx, cancel := context.WithTimeout(ctx, probeTime)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, path, arg)
-	cmd.Env, cmd.WaitDelay = env, time.Second
+	cmd.Env = env
+	cmd.WaitDelay = time.Second
 	out, err := cmd.Output()
 	if err != nil {
 		return checkResult{name, statusWarn, fmt.Sprintf("%s does not run: %v", path, err), "repair or reinstall it"}
@@ -88,7 +92,8 @@ func checkOwnDir(name, dir, sudo string) checkResult {
 	if err := owner.Private(dir, sudo); err != nil {
 		return checkResult{name, statusFail, err.Error(), "make it yours, and writable by no other user (chmod go-w)"}
 	}
-	if err := owner.Sealed(filepath.Dir(dir)); err != nil && sudo == "" {
+	err := owner.Sealed(filepath.Dir(dir))
+	if err != nil && sudo == "" {
 		return checkResult{name, statusWarn, err.Error() + ": that user can replace " + dir, "use a directory below your home"}
 	}
 	return r
@@ -104,7 +109,10 @@ func checkCacheDir(c *cli.Call) checkResult {
 	case found.Refused != nil:
 		return checkResult{name, statusWarn, fmt.Sprintf("%v: rye uses %s", found.Refused, found.Dir), "make the directory yours, and writable by no other user"}
 	}
-	return checkDir(name, cmp.Or(c.Getenv("RYE_CACHE"), userdirs.For(c.Getenv, runtime.GOOS).Cache))
+	return checkDir(name, cmp.Or(
+		c.Getenv("RYE_CACHE"),
+		userdirs.For(c.Getenv, runtime.GOOS).Cache,
+	))
 }
 
 func checkDir(name, dir string) checkResult {
@@ -149,7 +157,11 @@ func checkClock(_ context.Context, c *cli.Call) []checkResult {
 	now := c.Now().UTC()
 	detail := now.Format(time.RFC3339)
 	if floor := clockFloor(c.Self); now.Before(floor) {
-		return []checkResult{{"clock", statusFail, fmt.Sprintf("%s is before the time when this rye was installed (%s)", detail, floor.Format(time.RFC3339)), "set the clock"}}
+		return []checkResult{{"clock", statusFail, fmt.Sprintf(
+			"%s is before the time when this rye was installed (%s)",
+			detail,
+			floor.Format(time.RFC3339),
+		), "set the clock"}}
 	}
 	return []checkResult{{"clock", statusOK, detail, ""}}
 }

@@ -40,7 +40,8 @@ func checkChains(ctx context.Context, c *cli.Call) []checkResult {
 		if it.Support() || it.Meta.Primitive() || it.Meta.ExecutorID == "" {
 			continue
 		}
-		if _, err := h.Executor.Chain(ctx, e.Ref); err != nil {
+		_, err = h.Executor.Chain(ctx, e.Ref)
+		if err != nil {
 			return fail(err)
 		}
 		chains++
@@ -54,7 +55,8 @@ func checkChains(ctx context.Context, c *cli.Call) []checkResult {
 
 // fixOf returns the hint of an error, for one that is not about the check itself.
 func fixOf(err error, otherwise string) string {
-	if e := (*diag.Error)(nil); errors.As(err, &e) {
+	e := (*diag.Error)(nil)
+	if errors.As(err, &e) {
 		return cmp.Or(cli.Hint(e), otherwise)
 	}
 	return otherwise

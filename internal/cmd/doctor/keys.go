@@ -71,7 +71,8 @@ func checkSSHAgent(ctx context.Context, c *cli.Call, h *project.Project) checkRe
 		if k.Public == nil || k.Refused != "" {
 			continue
 		}
-		if info, _ := h.Trust.Key(sign.FingerprintOf(k.Public)); info.Own {
+		info, _ := h.Trust.Key(sign.FingerprintOf(k.Public))
+		if info.Own {
 			n++
 		}
 	}

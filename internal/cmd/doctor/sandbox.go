@@ -55,8 +55,18 @@ func sandboxCost(ctx context.Context, c *cli.Call, l sandbox.Ladder) (time.Durat
 	var times []time.Duration
 	for range 3 {
 		began := time.Now()
-		cmd := proc.Cmd{Path: emptyProgram(), Argv: []string{"true"}, Dir: "/", Env: c.Environ(), Timeout: 10 * time.Second}
-		_, end, err := sandbox.Wrap(&cmd, sandbox.Grant{Self: c.Self, Net: policy.NetNone}, l)
+		cmd := proc.Cmd{
+			Path:    emptyProgram(),
+			Argv:    []string{"true"},
+			Dir:     "/",
+			Env:     c.Environ(),
+			Timeout: 10 * time.Second,
+		}
+		_, end, err := sandbox.Wrap(
+			&cmd,
+			sandbox.Grant{Self: c.Self, Net: policy.NetNone},
+			l,
+		)
 		if err != nil {
 			return 0, err
 		}
@@ -79,7 +89,8 @@ func sandboxCost(ctx context.Context, c *cli.Call, l sandbox.Ladder) (time.Durat
 // emptyProgram returns the path of a program that does nothing, "" without one.
 func emptyProgram() string {
 	for _, path := range []string{"/bin/true", "/usr/bin/true"} {
-		if fi, err := os.Stat(path); err == nil && fi.Mode().IsRegular() {
+		fi, err := os.Stat(path)
+		if err == nil && fi.Mode().IsRegular() {
 			return path
 		}
 	}

@@ -28,10 +28,20 @@ func serveBroker(c *cli.Call) func(context.Context, *agent.Broker) (exec.Connect
 			return nil, err
 		}
 		ctx, cancel := context.WithCancel(ctx)
-		out := &brokerConn{ours: ours, theirs: theirs, cancel: cancel, broker: b, served: make(chan struct{})}
+		out := &brokerConn{
+			ours:   ours,
+			theirs: theirs,
+			cancel: cancel,
+			broker: b,
+			served: make(chan struct{}),
+		}
 		s := mcpserve.New(mcpserve.Params{
-			Verbs: b, Name: "rye", Version: c.Program.Version, Stderr: stderr,
-			Calls: agent.MaxBrokerCalls, Shutdown: brokerLeave,
+			Verbs:    b,
+			Name:     "rye",
+			Version:  c.Program.Version,
+			Stderr:   stderr,
+			Calls:    agent.MaxBrokerCalls,
+			Shutdown: brokerLeave,
 		})
 		go func() {
 			err := s.Stdio(ctx, ours, ours)
@@ -54,7 +64,9 @@ type brokerConn struct {
 	served chan struct{}
 }
 
-func (b *brokerConn) File() *os.File { return b.theirs }
+func (b *brokerConn) File() *os.File {
+	return b.theirs
+}
 
 // End closes the connection first: nothing that the program left behind is read after
 // it.

@@ -17,11 +17,17 @@ func CoauthorGap(ctx context.Context, c *cli.Call, h *project.Project) *coauthor
 		return nil
 	}
 	top := h.Spaces.ProjectDir
-	if repo, err := Of(c).Repo(ctx); err == nil && repo.WorkTree != "" {
+	repo, err := Of(c).Repo(ctx)
+	if err == nil && repo.WorkTree != "" {
 		top = repo.WorkTree
 	}
 	info, _ := h.Trust.Key(key)
-	return coauthor.Find(coauthor.Params{Top: top, Trust: h.TrustParams, Key: key, Owner: info.Owner})
+	return coauthor.Find(coauthor.Params{
+		Top:   top,
+		Trust: h.TrustParams,
+		Key:   key,
+		Owner: info.Owner,
+	})
 }
 
 // AddDocuments writes documents into the user's trust directory, and with inProject into

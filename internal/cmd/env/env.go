@@ -20,17 +20,36 @@ import (
 // those fields themselves. External MCP servers that it starts end with the command.
 func Of(c *cli.Call) *project.Env {
 	e := &project.Env{
-		Parts:  app.Parts(),
-		Getenv: c.Getenv, Environ: c.Environ, Now: c.Now, Self: c.Self, ThreadArgs: ProcessArgs(c, "thread-process"), Stdlib: c.Stdlib, Etc: c.Etc, Cwd: c.Dir, Base: c.Base, Named: c.Named,
-		TrustRoot: c.TrustRoot, Offline: c.Offline,
-		Command: c.UI.Command, Version: c.Program.Version, Build: build(c.Program), Released: cli.BuildTime(),
-		Ladder:  sync.OnceValue(func() sandbox.Ladder { return sandbox.Probe().AtMost(sandbox.Rung(c.Rung)) }),
-		Applet:  self.AppletHere,
-		Changes: writediff.Lines,
-		Servers: &mcpclient.Pool{}, Broker: serveBroker(c), ServeTools: serveTools(c), Hint: cli.FindingHint,
+		Parts:      app.Parts(),
+		Getenv:     c.Getenv,
+		Environ:    c.Environ,
+		Now:        c.Now,
+		Self:       c.Self,
+		ThreadArgs: ProcessArgs(c, "thread-process"),
+		Stdlib:     c.Stdlib,
+		Etc:        c.Etc,
+		Cwd:        c.Dir,
+		Base:       c.Base,
+		Named:      c.Named,
+		TrustRoot:  c.TrustRoot,
+		Offline:    c.Offline,
+		Command:    c.UI.Command,
+		Version:    c.Program.Version,
+		Build:      build(c.Program),
+		Released:   cli.BuildTime(),
+		Ladder: sync.OnceValue(func() sandbox.Ladder {
+			return sandbox.Probe().AtMost(sandbox.Rung(c.Rung))
+		}),
+		Applet:     self.AppletHere,
+		Changes:    writediff.Lines,
+		Servers:    &mcpclient.Pool{},
+		Broker:     serveBroker(c),
+		ServeTools: serveTools(c),
+		Hint:       cli.FindingHint,
 		Person: project.Person{
 			All:  c.UI.Detailed || c.UI.AsJSON,
-			Note: c.UI.Note, Warn: c.UI.Warn,
+			Note: c.UI.Note,
+			Warn: c.UI.Warn,
 			Finding: func(f diag.Finding) {
 				if hint := cli.FindingHint(f); hint != "" {
 					f.Message += " (" + hint + ")"
@@ -40,7 +59,8 @@ func Of(c *cli.Call) *project.Env {
 			Asks: !c.UI.AsJSON && c.Isatty != nil && c.Isatty(c.Stdin) && c.Isatty(c.Stderr),
 		},
 	}
-	e.ThreadLogs = slices.Contains([]string{"threads", "approve", "deny"}, c.UI.Command) || strings.HasPrefix(c.UI.Command, "threads ")
+	e.ThreadLogs = slices.Contains([]string{"threads", "approve", "deny"}, c.UI.Command) ||
+		strings.HasPrefix(c.UI.Command, "threads ")
 	e.Starter = sandbox.NewStarter(e.Self)
 	e.Terminal = terminalName(c)
 	if c.Isatty != nil && c.Isatty(c.Stdin) {

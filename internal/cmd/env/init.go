@@ -26,8 +26,11 @@ func initLines() map[string][]string {
 // InitProject creates what is missing in a directory, for a project with a name, and
 // returns the names of what it made.
 func InitProject(dir, name string) ([]string, error) {
-	fail := func(err error) ([]string, error) { return nil, diag.Doing("making a project", err) }
-	if fi, err := os.Stat(dir); err == nil && !fi.IsDir() {
+	fail := func(err error) ([]string, error) {
+		return nil, diag.Doing("making a project", err)
+	}
+	fi, err := os.Stat(dir)
+	if err == nil && !fi.IsDir() {
 		return fail(diag.New(diag.FileSystemError, "%s is a file, and not a directory", dir))
 	}
 	text := []byte(newManifest(name))

@@ -21,7 +21,8 @@ func ProposedKey(path string, b []byte) (*doc.Key, error) {
 		return nil, diag.New(diag.Usage, "reading trust document %q: it is not a key document but a %s", path, kind).WithReason("key_export")
 	}
 	document, fs := doc.Parse(keyFileName(path, b), b)
-	if err := diag.FromFindings("reading trust document", diag.WithPath(fs, path)); err != nil {
+	err := diag.FromFindings("reading trust document", diag.WithPath(fs, path))
+	if err != nil {
 		return nil, err
 	}
 	key, ok := document.(*doc.Key)
@@ -63,7 +64,9 @@ func MustAnchor(h *project.Project, signer sign.Signer, use string) error {
 	if h.Trust.Anchors(fp, use) {
 		return nil
 	}
-	return diag.New(diag.Scope, "using key %s: it may not %s", fp.Short(), use).WithReason("missing_use").WithDetail("use", use)
+	return diag.New(diag.Scope, "using key %s: it may not %s", fp.Short(), use).
+		WithReason("missing_use").
+		WithDetail("use", use)
 }
 
 // AnyKey returns the key with a fingerprint prefix or owner among all keys that
@@ -71,7 +74,8 @@ func MustAnchor(h *project.Project, signer sign.Signer, use string) error {
 func AnyKey(h *project.Project, word string) (sign.Fingerprint, error) {
 	var found []sign.Fingerprint
 	match := func(fp sign.Fingerprint, owner string) {
-		if (strings.HasPrefix(fp.String(), strings.ToLower(word)) || owner == word) && !slices.Contains(found, fp) {
+		if (strings.HasPrefix(fp.String(), strings.ToLower(word)) || owner == word) &&
+			!slices.Contains(found, fp) {
 			found = append(found, fp)
 		}
 	}
@@ -100,5 +104,12 @@ func TheKey(doing, word string, found []sign.Fingerprint) (sign.Fingerprint, err
 	for i, fp := range found {
 		short[i] = fp.Short()
 	}
-	return sign.Fingerprint{}, diag.New(diag.ItemNotFound, "%s key %q: it can be %s", doing, word, strings.Join(short, ", ")).WithReason("trust_list")
+	return sign.Fingerprint{}, diag.New(
+		diag.ItemNotFound,
+		"%s key %q: it can be %s",
+		doing,
+		word,
+		strings.Join(short, ", "),
+	).
+		WithReason("trust_list")
 }

@@ -24,7 +24,11 @@ func Numbers(ctx context.Context, w *cli.World) func(id string) int64 {
 		if dir == "" || !graph.IsID(id) {
 			return 0
 		}
-		s, err := store.Open(ctx, store.Dir(dir), store.Params{Now: w.Now, Existing: true})
+		s, err := store.Open(
+			ctx,
+			store.Dir(dir),
+			store.Params{Now: w.Now, Existing: true},
+		)
 		if err != nil {
 			return 0
 		}

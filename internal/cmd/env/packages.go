@@ -61,18 +61,34 @@ func PackagesEnv(c *cli.Call, o *PackageOptions) *project.Env {
 // Packages.Close must be called by commands that write.
 func OpenPackages(ctx context.Context, c *cli.Call, o *PackageOptions) (*project.Packages, error) {
 	bar := NewProgress(c)
-	return PackagesEnv(c, o).Packages(ctx, project.PackagesParams{Space: o.Space, Progress: bar.event, Done: bar.clear, Look: o.Look, Expect: o.Expect})
+	return PackagesEnv(c, o).Packages(ctx, project.PackagesParams{
+		Space:    o.Space,
+		Progress: bar.event,
+		Done:     bar.clear,
+		Look:     o.Look,
+		Expect:   o.Expect,
+	})
 }
 
 // ChangePackages runs change, adapts the entries of items to the installed bundles,
 // and prints the result.
-func ChangePackages(ctx context.Context, c *cli.Call, o *PackageOptions, change func(x *project.Packages) (*packages.Result, error)) error {
+func ChangePackages(
+	ctx context.Context,
+	c *cli.Call,
+	o *PackageOptions,
+	change func(x *project.Packages) (*packages.Result, error),
+) error {
 	return changeAnd(ctx, c, o, PackagesEnv(c, o).FollowBundles, change)
 }
 
 // ChangeAndLock is changePackages that records all items of the project in the
 // lock, so that it is complete.
-func ChangeAndLock(ctx context.Context, c *cli.Call, o *PackageOptions, change func(x *project.Packages) (*packages.Result, error)) error {
+func ChangeAndLock(
+	ctx context.Context,
+	c *cli.Call,
+	o *PackageOptions,
+	change func(x *project.Packages) (*packages.Result, error),
+) error {
 	return changeAnd(ctx, c, o, PackagesEnv(c, o).LockItems, change)
 }
 
@@ -92,7 +108,9 @@ func changeAnd(ctx context.Context, c *cli.Call, o *PackageOptions, follow func(
 	if err != nil {
 		return err
 	}
-	return c.UI.Show(r, func() { view.Changes(c.UI, r) })
+	return c.UI.Show(r, func() {
+		view.Changes(c.UI, r)
+	})
 }
 
 // ParseQuery reads SOURCE[@VERSION] with the default registry filled in.

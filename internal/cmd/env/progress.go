@@ -25,8 +25,17 @@ type progress struct {
 }
 
 func NewProgress(c *cli.Call) *progress {
-	on := !c.UI.AsJSON && !c.UI.Quiet && c.Isatty != nil && c.Isatty(c.Stderr) && !c.PlainTerminal()
-	return &progress{ui: c.UI, On: on, begun: map[string]bool{}, ended: map[string]bool{}}
+	on := !c.UI.AsJSON &&
+		!c.UI.Quiet &&
+		c.Isatty != nil &&
+		c.Isatty(c.Stderr) &&
+		!c.PlainTerminal()
+	return &progress{
+		ui:    c.UI,
+		On:    on,
+		begun: map[string]bool{},
+		ended: map[string]bool{},
+	}
 }
 
 // waitShown is the time after which a person reads that rye waits for another process. A
@@ -64,7 +73,15 @@ func (p *progress) event(e packages.Event) {
 	}
 	const width = 20
 	filled := width * len(p.ended) / len(p.begun)
-	p.draw(fmt.Sprintf("[%s%s] %d/%d %s %s", strings.Repeat("=", filled), strings.Repeat(" ", width-filled), len(p.ended), len(p.begun), e.Stage, hidden.Visible(e.ID)))
+	p.draw(fmt.Sprintf(
+		"[%s%s] %d/%d %s %s",
+		strings.Repeat("=", filled),
+		strings.Repeat(" ", width-filled),
+		len(p.ended),
+		len(p.begun),
+		e.Stage,
+		hidden.Visible(e.ID),
+	))
 }
 
 // draw replaces the line.

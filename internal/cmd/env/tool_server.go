@@ -33,7 +33,14 @@ func serveTools(c *cli.Call) func(context.Context, project.ToolVerbs) (*project.
 			return nil, diag.New(diag.FileSystemError, "serving tools to a program: %w", err)
 		}
 		ctx, cancel := context.WithCancel(ctx)
-		s := mcpserve.New(mcpserve.Params{Verbs: tools, Name: "rye", Version: c.Program.Version, Stderr: stderr, Calls: agent.MaxBrokerCalls, Shutdown: brokerLeave})
+		s := mcpserve.New(mcpserve.Params{
+			Verbs:    tools,
+			Name:     "rye",
+			Version:  c.Program.Version,
+			Stderr:   stderr,
+			Calls:    agent.MaxBrokerCalls,
+			Shutdown: brokerLeave,
+		})
 		var serving sync.WaitGroup
 		serving.Go(func() {
 			for {
@@ -44,7 +51,8 @@ func serveTools(c *cli.Call) func(context.Context, project.ToolVerbs) (*project.
 				serving.Go(func() {
 					defer conn.Close()
 					defer context.AfterFunc(ctx, func() { conn.Close() })()
-					if err := s.Stdio(ctx, conn, conn); err != nil && ctx.Err() == nil {
+					err := s.Stdio(ctx, conn, conn)
+					if err != nil && ctx.Err() == nil {
 						fmt.Fprintf(stderr, "rye: warning: the tools of a program ended: %v\n", err)
 					}
 				})

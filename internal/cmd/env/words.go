@@ -37,7 +37,8 @@ func ProcessArgs(c *cli.Call, command ...string) []string {
 
 // FromHere returns a path relative to the working directory.
 func FromHere(c *cli.Call, path string) string {
-	if rel, err := filepath.Rel(c.Dir, path); c.Dir != "" && err == nil {
+	rel, err := filepath.Rel(c.Dir, path)
+	if c.Dir != "" && err == nil {
 		return filepath.ToSlash(rel)
 	}
 	return path
@@ -48,7 +49,11 @@ func FromHere(c *cli.Call, path string) string {
 func IsPseudo(v string) bool {
 	rest, commit, _ := cutLast(v, "-")
 	_, at, found := cutLast(strings.ReplaceAll(rest, ".", "-"), "-")
-	return found && len(commit) == 12 && strings.Trim(commit, "0123456789abcdef") == "" && len(at) == 14 && strings.Trim(at, "0123456789") == ""
+	return found &&
+		len(commit) == 12 &&
+		strings.Trim(commit, "0123456789abcdef") == "" &&
+		len(at) == 14 &&
+		strings.Trim(at, "0123456789") == ""
 }
 
 func cutLast(s, sep string) (before, after string, found bool) {
@@ -61,7 +66,9 @@ func cutLast(s, sep string) (before, after string, found bool) {
 
 // ReleaseTag returns the version of this build if it is a release, else "".
 func ReleaseTag(v cli.VersionInfo) string {
-	if !strings.HasPrefix(v.Version, "v") || strings.Contains(v.Version, "+") || IsPseudo(v.Version) {
+	if !strings.HasPrefix(v.Version, "v") ||
+		strings.Contains(v.Version, "+") ||
+		IsPseudo(v.Version) {
 		return ""
 	}
 	return v.Version
@@ -74,7 +81,16 @@ func SpaceNames() []string {
 
 // RegistryCodes are the codes of a registry that is refused.
 func RegistryCodes(own ...diag.Code) []diag.Code {
-	return append(own, diag.KeyUnknown, diag.LogProof, diag.LogEquivocation, diag.Rollback, diag.Stale, diag.RegistryError, diag.Network)
+	return append(
+		own,
+		diag.KeyUnknown,
+		diag.LogProof,
+		diag.LogEquivocation,
+		diag.Rollback,
+		diag.Stale,
+		diag.RegistryError,
+		diag.Network,
+	)
 }
 
 // build identifies this build of the program in the cache.
@@ -83,4 +99,6 @@ func build(v cli.VersionInfo) string {
 }
 
 // PromptDirective is the directive that does what a text asks for.
-func PromptDirective() item.Ref { return item.Ref{Kind: item.Directive, ID: "rye/agent/core/base"} }
+func PromptDirective() item.Ref {
+	return item.Ref{Kind: item.Directive, ID: "rye/agent/core/base"}
+}

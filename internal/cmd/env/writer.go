@@ -19,7 +19,10 @@ func (w *VisibleWriter) Write(b []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for line := range strings.Lines(string(b)) {
-		if _, err := w.U.Stderr.Write([]byte(hidden.Visible(strings.ReplaceAll(strings.TrimRight(line, "\n"), "\t", "  ")) + "\n")); err != nil {
+		_, err := w.U.Stderr.Write([]byte(
+			hidden.Visible(strings.ReplaceAll(strings.TrimRight(line, "\n"), "\t", "  ")) + "\n",
+		))
+		if err != nil {
 			return 0, err
 		}
 	}

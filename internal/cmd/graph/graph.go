@@ -16,7 +16,8 @@ import (
 
 func Command() *cli.Command {
 	return &cli.Command{
-		Name: "graph", Group: "Items",
+		Name:  "graph",
+		Group: "Items",
 		Usage: "check, run and resume state graphs",
 		Subs: []*cli.Command{graphRunCommand(), graphResumeCommand(), graphStepCommand(), graphForkCommand(), graphListCommand(), graphLogCommand(),
 			graphValidateCommand(), graphShowCommand(), graphProcessCommand()},
@@ -40,7 +41,8 @@ func graphCodes() []diag.Code {
 func graphRunCommand() *cli.Command {
 	var o graphOptions
 	return &cli.Command{
-		Name: "run", Args: "ID [NAME=VALUE…]",
+		Name:  "run",
+		Args:  "ID [NAME=VALUE…]",
 		Usage: "run a state graph",
 		Long: `Starts a run and prints its result. Each step is recorded in .ai/threads/RUN, and a
 line for each node is printed to stderr. A run that needs an answer or a long wait
@@ -69,13 +71,16 @@ prints its id, process and state: rye threads wait, tail, cancel and kill work o
 		Needs:     []cli.Need{{Flag: &o.state, With: &o.node}},
 		Exclusive: [][]any{{&o.async, &o.events, &o.node}},
 		Complete:  complete.Run,
-		Run:       func(ctx context.Context, c *cli.Call) error { return runGraphRun(ctx, c, &o) },
+		Run: func(ctx context.Context, c *cli.Call) error {
+			return runGraphRun(ctx, c, &o)
+		},
 	}
 }
 
 func runGraphRun(ctx context.Context, c *cli.Call, o *graphOptions) error {
 	if o.events {
-		c.UI.AsJSON, c.UI.Lines = true, true
+		c.UI.AsJSON = true
+		c.UI.Lines = true
 	}
 	p, err := openGraphs(ctx, c, o)
 	if err != nil {
@@ -95,7 +100,12 @@ func runGraphRun(ctx context.Context, c *cli.Call, o *graphOptions) error {
 			return err
 		}
 	}
-	call := primary.Call{Ref: ref, Held: policy.Person(), Args: c.Args[1:], Params: params}
+	call := primary.Call{
+		Ref:    ref,
+		Held:   policy.Person(),
+		Args:   c.Args[1:],
+		Params: params,
+	}
 	if o.async {
 		return watch.StartGraph(ctx, c, p, opts, call)
 	}
@@ -108,8 +118,12 @@ func runGraphRun(ctx context.Context, c *cli.Call, o *graphOptions) error {
 // graphProcessCommand is the process of a run that rye graph run --async started.
 func graphProcessCommand() *cli.Command {
 	return &cli.Command{
-		Name: "process", Hidden: true, Usage: "run a graph that another process of rye describes on stdin",
-		Run: func(ctx context.Context, c *cli.Call) error { return env.Of(c).RunDetached(ctx, c.Stdin) },
+		Name:   "process",
+		Hidden: true,
+		Usage:  "run a graph that another process of rye describes on stdin",
+		Run: func(ctx context.Context, c *cli.Call) error {
+			return env.Of(c).RunDetached(ctx, c.Stdin)
+		},
 	}
 }
 

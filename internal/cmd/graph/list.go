@@ -18,7 +18,8 @@ import (
 
 func graphListCommand() *cli.Command {
 	return &cli.Command{
-		Name: "list", Usage: "list the runs of graphs in this project",
+		Name:     "list",
+		Usage:    "list the runs of graphs in this project",
 		Examples: []string{"rye graph list"},
 		Run: func(ctx context.Context, c *cli.Call) error {
 			p, err := env.Of(c).Open(ctx, project.Lenient)
@@ -32,7 +33,10 @@ func graphListCommand() *cli.Command {
 			if runs == nil {
 				runs = []*graph.Summary{}
 			}
-			return c.UI.Show(map[string]any{"runs": runs}, func() { showRuns(c, runs) })
+			return c.UI.Show(
+				map[string]any{"runs": runs},
+				func() { showRuns(c, runs) },
+			)
 		},
 	}
 }
@@ -49,7 +53,16 @@ func showRuns(c *cli.Call, runs []*graph.Summary) {
 			state += " (" + r.Reason + ")"
 		}
 		started, _ := time.Parse(time.RFC3339Nano, r.Started) // rye wrote it
-		t.Add(watch.NumberCell(r.Number), watch.BareRef(r.Graph), state, watch.Age(c, started), r.Node, fmt.Sprint(r.Steps), r.ID, r.Started)
+		t.Add(
+			watch.NumberCell(r.Number),
+			watch.BareRef(r.Graph),
+			state,
+			watch.Age(c, started),
+			r.Node,
+			fmt.Sprint(r.Steps),
+			r.ID,
+			r.Started,
+		)
 	}
 	c.UI.Table(t)
 }
@@ -57,7 +70,9 @@ func showRuns(c *cli.Call, runs []*graph.Summary) {
 func graphLogCommand() *cli.Command {
 	var state bool
 	return &cli.Command{
-		Name: "log", Args: "RUN", Usage: "show the steps of a run",
+		Name:     "log",
+		Args:     "RUN",
+		Usage:    "show the steps of a run",
 		Examples: []string{"rye graph log release-01jd", "rye graph log release-01jd --state"},
 		Codes:    []diag.Code{diag.ThreadNotFound, diag.TranscriptBroken},
 		Flags:    []cli.Flag{cli.Bool(&state, "state", "print the state after the last step")},

@@ -26,7 +26,8 @@ func (o *graphOptions) goOnFlags() []cli.Flag {
 func graphResumeCommand() *cli.Command {
 	var o graphOptions
 	return &cli.Command{
-		Name: "resume", Args: "RUN",
+		Name:  "resume",
+		Args:  "RUN",
 		Usage: "continue a suspended or stopped run",
 		Long: `Continues a run at the nodes that were in flight; a finished node is not repeated. The
 log is verified first. If the graph or an item that it names has changed since the
@@ -37,14 +38,17 @@ run started, the run continues only with --accept-changed.`,
 			cli.Bool(&o.acceptChanged, "accept-changed", "continue although the graph or its items changed"),
 		}, o.goOnFlags()...),
 		Complete: complete.Runs,
-		Run:      func(ctx context.Context, c *cli.Call) error { return runGraphResume(ctx, c, &o, false) },
+		Run: func(ctx context.Context, c *cli.Call) error {
+			return runGraphResume(ctx, c, &o, false)
+		},
 	}
 }
 
 func graphStepCommand() *cli.Command {
 	var o graphOptions
 	return &cli.Command{
-		Name: "step", Args: "RUN",
+		Name:     "step",
+		Args:     "RUN",
 		Usage:    "commit one node of a run and suspend it again",
 		Examples: []string{"rye graph step release-01jd"},
 		Codes:    graphCodes(),
@@ -53,7 +57,9 @@ func graphStepCommand() *cli.Command {
 			cli.Bool(&o.locked, "locked", env.LockedUsage),
 		},
 		Complete: complete.Runs,
-		Run:      func(ctx context.Context, c *cli.Call) error { return runGraphResume(ctx, c, &o, true) },
+		Run: func(ctx context.Context, c *cli.Call) error {
+			return runGraphResume(ctx, c, &o, true)
+		},
 	}
 }
 
@@ -101,7 +107,8 @@ func readSet(set []string) (map[string]any, error) {
 func graphForkCommand() *cli.Command {
 	var o graphOptions
 	return &cli.Command{
-		Name: "fork", Args: "RUN",
+		Name:  "fork",
+		Args:  "RUN",
 		Usage: "start a new run from a step of an earlier one",
 		Long: `Starts a new run with the state that RUN had after the line SEQ of its log, or after
 the node NODE was committed (the COUNT-th time). The first line of the new log names
@@ -112,7 +119,9 @@ the line. The earlier run does not change.`,
 			cli.String(&o.at, "at", "the line or node to start after: `SEQ|NODE[:COUNT]`"),
 		}, o.goOnFlags()...),
 		Complete: complete.Runs,
-		Run:      func(ctx context.Context, c *cli.Call) error { return runGraphFork(ctx, c, &o) },
+		Run: func(ctx context.Context, c *cli.Call) error {
+			return runGraphFork(ctx, c, &o)
+		},
 	}
 }
 
@@ -126,7 +135,9 @@ func runGraphFork(ctx context.Context, c *cli.Call, o *graphOptions) error {
 		return err
 	}
 	if o.at == "" {
-		return diag.New(diag.Usage, "forking %s: --at is missing", id).WithReason("fork_at").WithDetail("id", id)
+		return diag.New(diag.Usage, "forking %s: --at is missing", id).
+			WithReason("fork_at").
+			WithDetail("id", id)
 	}
 	set, err := readSet(o.set)
 	if err != nil {
@@ -136,5 +147,11 @@ func runGraphFork(ctx context.Context, c *cli.Call, o *graphOptions) error {
 	if err != nil {
 		return err
 	}
-	return watch.CallGraph(ctx, c, p, project.GraphOptions{Fork: &graph.Fork{Run: id, At: o.at, Set: set}, NoSuspend: o.noSuspend}, call)
+	return watch.CallGraph(
+		ctx,
+		c,
+		p,
+		project.GraphOptions{Fork: &graph.Fork{Run: id, At: o.at, Set: set}, NoSuspend: o.noSuspend},
+		call,
+	)
 }

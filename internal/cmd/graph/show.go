@@ -16,7 +16,8 @@ import (
 
 func graphValidateCommand() *cli.Command {
 	return &cli.Command{
-		Name: "validate", Args: "ID|PATH",
+		Name:  "validate",
+		Args:  "ID|PATH",
 		Usage: "report every mistake in a graph that can be found before a run",
 		Long: `Checks the keys, edges, templates and conditions of a graph, the items that it names
 with their parameters and capabilities, and the keys of the state. The graph need not
@@ -43,7 +44,12 @@ func runGraphValidate(ctx context.Context, c *cli.Call) error {
 	}
 	err = diag.FromFindings("validating "+ref.String(), findings)
 	if c.UI.AsJSON {
-		return c.UI.Report(err, map[string]any{"graph": ref.String(), "findings": orEmpty(findings)}, findings, nil)
+		return c.UI.Report(
+			err,
+			map[string]any{"graph": ref.String(), "findings": orEmpty(findings)},
+			findings,
+			nil,
+		)
 	}
 	if err != nil {
 		return err
@@ -75,7 +81,8 @@ func graphShowCommand() *cli.Command {
 	var format string
 	var svg bool
 	return &cli.Command{
-		Name: "show", Args: "ID|RUN",
+		Name:  "show",
+		Args:  "ID|RUN",
 		Usage: "draw a graph, or what a run did with it",
 		Long: `Draws the nodes and edges of a graph. With the id of a run it marks the nodes that the
 run committed, those that failed, and those that are in flight.`,
@@ -138,5 +145,8 @@ func runGraphShow(ctx context.Context, c *cli.Call, format string) error {
 	default:
 		return diag.New(diag.Usage, "reading --format: %q is not terminal, mermaid, dot or svg", format)
 	}
-	return c.UI.Show(map[string]any{"graph": ref.String(), "picture": text}, func() { c.UI.Raw(text) })
+	return c.UI.Show(
+		map[string]any{"graph": ref.String(), "picture": text},
+		func() { c.UI.Raw(text) },
+	)
 }

@@ -15,7 +15,9 @@ import (
 func warnCoauthor(ctx context.Context, c *cli.Call) {
 	e := env.Of(c)
 	repo, err := e.Repo(ctx)
-	if err != nil || repo.WorkTree == "" || !coauthor.Possible(repo.WorkTree, filepath.Join(c.Dir, ".ai", "trust")) {
+	if err != nil ||
+		repo.WorkTree == "" ||
+		!coauthor.Possible(repo.WorkTree, filepath.Join(c.Dir, ".ai", "trust")) {
 		return
 	}
 	h, err := e.Open(ctx, project.Lenient)

@@ -25,7 +25,8 @@ import (
 
 func Command() *cli.Command {
 	return &cli.Command{
-		Name: "hook", Group: "Items",
+		Name:  "hook",
+		Group: "Items",
 		Usage: "sign items at a commit, verify them at a push",
 		Long: `The hooks sign the staged items of a commit in git's index, and verify the revisions
 that a push would publish. git does not run them for cherry-pick, rebase, am and
@@ -51,7 +52,8 @@ type hookInstallOptions struct {
 func hookInstallCommand() *cli.Command {
 	var o hookInstallOptions
 	return &cli.Command{
-		Name: "install", Usage: "install the git hooks of this repository",
+		Name:  "install",
+		Usage: "install the git hooks of this repository",
 		Long: `Installs pre-commit, pre-merge-commit and pre-push in git's hook directory, also with
 core.hooksPath and in linked work trees. An existing hook is kept and runs first. One
 installation serves all projects of the repository: every directory with a rye.yaml.
@@ -69,7 +71,9 @@ merge driver only.`,
 			cli.Bool(&o.merge, "merge-driver", "set the merge driver only"),
 		},
 		Exclusive: [][]any{{&o.print, &o.merge}},
-		Run:       func(ctx context.Context, c *cli.Call) error { return runHookInstall(ctx, c, &o) },
+		Run: func(ctx context.Context, c *cli.Call) error {
+			return runHookInstall(ctx, c, &o)
+		},
 	}
 }
 
@@ -85,7 +89,10 @@ func runHookInstall(ctx context.Context, c *cli.Call, o *hookInstallOptions) err
 	if err != nil {
 		return err
 	}
-	return c.UI.Show(map[string]any{"hooks": done}, func() { ShowHooks(c, done) })
+	return c.UI.Show(
+		map[string]any{"hooks": done},
+		func() { ShowHooks(c, done) },
+	)
 }
 
 func InstallHooks(ctx context.Context, c *cli.Call) ([]githook.Installed, error) {
@@ -127,7 +134,9 @@ func ShowHooks(c *cli.Call, done []githook.Installed) {
 }
 
 // hookManagers are the other programs that manage hooks.
-func hookManagers() []string { return []string{"pre-commit", "lefthook", "husky"} }
+func hookManagers() []string {
+	return []string{"pre-commit", "lefthook", "husky"}
+}
 
 func printHook(c *cli.Call, manager string) error {
 	b, err := templates.Files.ReadFile("hook-" + manager + ".txt")
@@ -136,12 +145,16 @@ func printHook(c *cli.Call, manager string) error {
 	}
 	tag := cmp.Or(env.ReleaseTag(c.Program), "TAG # of a release; this rye is not one") // never a branch
 	text := strings.ReplaceAll(string(b), "VERSION", tag)
-	return c.UI.Show(map[string]string{"manager": manager, "text": text}, func() { c.UI.Text(text) })
+	return c.UI.Show(
+		map[string]string{"manager": manager, "text": text},
+		func() { c.UI.Text(text) },
+	)
 }
 
 func hookUninstallCommand() *cli.Command {
 	return &cli.Command{
-		Name: "uninstall", Usage: "remove the git hooks that rye installed",
+		Name:     "uninstall",
+		Usage:    "remove the git hooks that rye installed",
 		Long:     `Removes the hooks and the merge driver of rye hook install, and restores the previous hooks.`,
 		Examples: []string{"rye hook uninstall"},
 		Codes:    []diag.Code{diag.SourceNotFound, diag.FileSystemError},
@@ -159,7 +172,10 @@ func hookUninstallCommand() *cli.Command {
 				return err
 			}
 			done = append(done, merge)
-			return c.UI.Show(map[string]any{"hooks": done}, func() { ShowHooks(c, done) })
+			return c.UI.Show(
+				map[string]any{"hooks": done},
+				func() { ShowHooks(c, done) },
+			)
 		},
 	}
 }
@@ -170,7 +186,9 @@ type hookRunOptions struct{ indexOnly bool }
 func hookRunCommand() *cli.Command {
 	var o hookRunOptions
 	return &cli.Command{
-		Name: "run", Usage: "run one hook; git calls this", Args: "HOOK [ARG…]",
+		Name:  "run",
+		Usage: "run one hook; git calls this",
+		Args:  "HOOK [ARG…]",
 		Long: `pre-commit and pre-merge-commit sign the staged items of every project of the
 repository, as rye sign --staged does. pre-push verifies each revision that would be
 pushed. If the key needs a passphrase and there is neither a terminal nor a key agent,
@@ -181,15 +199,28 @@ changes while the hooks run need it: they restore the changes by their line numb
 post-commit then signs the files of the work tree that equal what was committed.`,
 		Flags:    []cli.Flag{cli.Bool(&o.indexOnly, "index-only", "sign in git's index and never write the work tree")},
 		Examples: []string{"rye hook run pre-commit", "rye hook run pre-commit --index-only"},
-		Codes:    []diag.Code{diag.AuthRequired, diag.ValidationFailed, diag.PolicyDenied, diag.ApprovalRequired, diag.HashMismatch, diag.Unsigned},
-		Run:      func(ctx context.Context, c *cli.Call) error { return runHook(ctx, c, &o) },
-		Complete: func(context.Context, *cli.Call) []string { return runnable() },
+		Codes: []diag.Code{
+			diag.AuthRequired,
+			diag.ValidationFailed,
+			diag.PolicyDenied,
+			diag.ApprovalRequired,
+			diag.HashMismatch,
+			diag.Unsigned,
+		},
+		Run: func(ctx context.Context, c *cli.Call) error {
+			return runHook(ctx, c, &o)
+		},
+		Complete: func(context.Context, *cli.Call) []string {
+			return runnable()
+		},
 	}
 }
 
 // runnable returns the hooks that rye hook run runs: those that rye installs, and the
 // one that completes --index-only.
-func runnable() []string { return append(githook.Names(), "post-commit") }
+func runnable() []string {
+	return append(githook.Names(), "post-commit")
+}
 
 func runHook(ctx context.Context, c *cli.Call, o *hookRunOptions) error {
 	name := c.Arg(0)
@@ -198,7 +229,9 @@ func runHook(ctx context.Context, c *cli.Call, o *hookRunOptions) error {
 	}
 	switch name {
 	case "pre-commit", "pre-merge-commit":
-		return withTerminal(c, func(c *cli.Call) error { return hookCommit(ctx, c, name, o) })
+		return withTerminal(c, func(c *cli.Call) error {
+			return hookCommit(ctx, c, name, o)
+		})
 	case "post-commit":
 		return env.Of(c).FinishSigning(ctx)
 	case "pre-push":
@@ -223,7 +256,8 @@ func withTerminal(c *cli.Call, do func(*cli.Call) error) error {
 		return do(c)
 	}
 	defer func() { _ = tty.Close() }()
-	w, asked := *c.World, *c
+	w := *c.World
+	asked := *c
 	w.Stdin = tty
 	asked.World = &w
 	return do(&asked)
@@ -248,7 +282,12 @@ func hookCommit(ctx context.Context, c *cli.Call, name string, o *hookRunOptions
 	signed := 0
 	for _, f := range s.Files {
 		if f.Status != primary.Unchanged {
-			c.UI.Note("rye: %s %s%s", string(f.Status), f.Path, view.Replaces(f, ", "))
+			c.UI.Note(
+				"rye: %s %s%s",
+				string(f.Status),
+				f.Path,
+				view.Replaces(f, ", "),
+			)
 		}
 		if f.Status == primary.Signed {
 			signed++
@@ -280,11 +319,13 @@ func pushedRevisions(c *cli.Call) ([]string, error) {
 			return nil, diag.New(diag.Usage, "reading the pushed revisions: %q is not a line of git's pre-push protocol", lines.Text())
 		}
 		// An id of zeros deletes the remote ref.
-		if strings.Trim(words[1], "0") != "" && !slices.Contains(revs, words[1]) {
+		if strings.Trim(words[1], "0") != "" &&
+			!slices.Contains(revs, words[1]) {
 			revs = append(revs, words[1])
 		}
 	}
-	if rev := c.Getenv("PRE_COMMIT_TO_REF"); len(revs) == 0 && rev != "" {
+	rev := c.Getenv("PRE_COMMIT_TO_REF")
+	if len(revs) == 0 && rev != "" {
 		revs = append(revs, rev)
 	}
 	return revs, lines.Err()
@@ -356,7 +397,13 @@ func (p pushed) String() string {
 	return rev + ":" + p.label
 }
 
-func verifyPushedProject(ctx context.Context, c *cli.Call, h *project.Project, p *project.GitProject, what pushed) error {
+func verifyPushedProject(
+	ctx context.Context,
+	c *cli.Call,
+	h *project.Project,
+	p *project.GitProject,
+	what pushed,
+) error {
 	if ok, err := p.IsProject(); err != nil || !ok {
 		return err
 	}
@@ -364,7 +411,8 @@ func verifyPushedProject(ctx context.Context, c *cli.Call, h *project.Project, p
 	if err != nil {
 		return err
 	}
-	params, judge := verify.Params{Resolver: x.Walker(), Trust: h.Trust}, x.LockJudge(ctx)
+	params := verify.Params{Resolver: x.Walker(), Trust: h.Trust}
+	judge := x.LockJudge(ctx)
 	if judge != nil {
 		params.Each = judge.Item
 	}

@@ -13,7 +13,9 @@ import (
 
 func hookMergeCommand() *cli.Command {
 	return &cli.Command{
-		Name: "merge", Usage: "merge three versions of an item; git calls this", Args: "BASE OURS THEIRS SIZE FILE",
+		Name:  "merge",
+		Usage: "merge three versions of an item; git calls this",
+		Args:  "BASE OURS THEIRS SIZE FILE",
 		Long: `This is the merge driver that rye hook install sets. It removes the signature lines of
 the three versions and merges the rest into OURS; conflicts have markers of SIZE
 characters. If only one side changed more than its signature line, that version is the
@@ -34,7 +36,14 @@ func runHookMerge(ctx context.Context, c *cli.Call) error {
 	if err != nil {
 		return err
 	}
-	p := githook.MergeParams{Git: git, Base: c.Path(c.Arg(0)), Ours: c.Path(c.Arg(1)), Theirs: c.Path(c.Arg(2)), MarkerSize: c.Arg(3), Path: c.Arg(4)}
+	p := githook.MergeParams{
+		Git:        git,
+		Base:       c.Path(c.Arg(0)),
+		Ours:       c.Path(c.Arg(1)),
+		Theirs:     c.Path(c.Arg(2)),
+		MarkerSize: c.Arg(3),
+		Path:       c.Arg(4),
+	}
 	signed, conflict, err := githook.Merge(ctx, p)
 	switch {
 	case err != nil:

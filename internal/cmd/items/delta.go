@@ -19,15 +19,19 @@ type deltaOptions struct{ diff bool }
 func DeltaCommand() *cli.Command {
 	var o deltaOptions
 	return &cli.Command{
-		Name: "delta", Group: "Items",
-		Usage: "list items that shadow others and show the differences", Args: "[REF…]",
+		Name:  "delta",
+		Group: "Items",
+		Usage: "list items that shadow others and show the differences",
+		Args:  "[REF…]",
 		Long: `An item of the project shadows an item with the same id in the user or system space,
 and an item of the user shadows one of the system. Every such pair is listed.`,
 		Examples: []string{"rye delta", "rye delta tool:rye/core/runtimes/bash_runtime --diff"},
 		Codes:    []diag.Code{diag.ItemNotFound},
 		Flags:    []cli.Flag{cli.Bool(&o.diff, "diff", "print the lines that differ")},
 		Complete: complete.Items(),
-		Run:      func(ctx context.Context, c *cli.Call) error { return runDelta(ctx, c, &o) },
+		Run: func(ctx context.Context, c *cli.Call) error {
+			return runDelta(ctx, c, &o)
+		},
 	}
 }
 
@@ -56,11 +60,18 @@ func runDelta(ctx context.Context, c *cli.Call, o *deltaOptions) error {
 		}
 		pairs = append(pairs, more...)
 	}
-	return c.UI.Show(map[string]any{"pairs": pairs}, func() { showShadowings(c.UI, pairs) })
+	return c.UI.Show(
+		map[string]any{"pairs": pairs},
+		func() { showShadowings(c.UI, pairs) },
+	)
 }
 
 // deltaEntries returns the shadowed files of the given refs, or of all items.
-func deltaEntries(ctx context.Context, c *cli.Call, h *project.Project) ([]resolve.Entry, error) {
+func deltaEntries(
+	ctx context.Context,
+	c *cli.Call,
+	h *project.Project,
+) ([]resolve.Entry, error) {
 	var out []resolve.Entry
 	for _, word := range c.Args {
 		ref, err := h.Resolver.Ref(ctx, word)
@@ -102,7 +113,12 @@ func shadowed(entries []resolve.Entry) []resolve.Entry {
 
 // shadowings pairs a shadowed file with the file directly before it in the
 // resolution order.
-func shadowings(ctx context.Context, h *project.Project, e resolve.Entry, diff bool) ([]shadowing, error) {
+func shadowings(
+	ctx context.Context,
+	h *project.Project,
+	e resolve.Entry,
+	diff bool,
+) ([]shadowing, error) {
 	all, err := h.Resolver.Shadows(ctx, e.Ref)
 	if err != nil {
 		return nil, err
@@ -122,7 +138,12 @@ func shadowings(ctx context.Context, h *project.Project, e resolve.Entry, diff b
 		}
 		s := shadowing{Above: primary.ElementOf(above), Below: primary.ElementOf(below), Same: above.Digest == below.Digest}
 		if diff {
-			s.Diff = linediff.Unified(below.Path(), above.Path(), below.Bytes, above.Bytes)
+			s.Diff = linediff.Unified(
+				below.Path(),
+				above.Path(),
+				below.Bytes,
+				above.Bytes,
+			)
 		}
 		out = append(out, s)
 	}
@@ -136,7 +157,12 @@ func showShadowings(u *cli.UI, pairs []shadowing) {
 	}
 	t := cli.NewTable("shadowed")
 	for _, p := range pairs {
-		t.Add(p.Above.Ref, p.Above.Path, string(p.Above.Status), p.Below.Path)
+		t.Add(
+			p.Above.Ref,
+			p.Above.Path,
+			string(p.Above.Status),
+			p.Below.Path,
+		)
 	}
 	u.Table(t)
 	for _, p := range pairs {

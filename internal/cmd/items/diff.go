@@ -13,16 +13,29 @@ import (
 func DiffCommand() *cli.Command {
 	var o env.PackageOptions
 	return &cli.Command{
-		Name: "diff", Group: env.PackagesGroup,
-		Usage: "print the lines that differ in another version of a bundle", Args: "BUNDLE [VERSION]",
+		Name:  "diff",
+		Group: env.PackagesGroup,
+		Usage: "print the lines that differ in another version of a bundle",
+		Args:  "BUNDLE [VERSION]",
 		Long: `Compares the locked files of a bundle with those of VERSION, by default the newest
 version that rye update would select. Signature lines and manifests are left out.
 Nothing is installed or run. VERSION is not verified: rye update checks its signature.
 rye delta lists the items of this project that shadow others.`,
 		Examples: []string{"rye diff tools", "rye diff github.com/acme/tools v1.4.0", "rye update --dry-run     # which items differ"},
-		Codes:    []diag.Code{diag.LockMissing, diag.SourceNotFound, diag.VersionNotFound, diag.AmbiguousItem, diag.PolicyDenied, diag.TagMoved, diag.Network, diag.AuthRequired},
-		Flags:    env.PackageFlags(&o),
-		Run:      func(ctx context.Context, c *cli.Call) error { return runDiff(ctx, c, &o) },
+		Codes: []diag.Code{
+			diag.LockMissing,
+			diag.SourceNotFound,
+			diag.VersionNotFound,
+			diag.AmbiguousItem,
+			diag.PolicyDenied,
+			diag.TagMoved,
+			diag.Network,
+			diag.AuthRequired,
+		},
+		Flags: env.PackageFlags(&o),
+		Run: func(ctx context.Context, c *cli.Call) error {
+			return runDiff(ctx, c, &o)
+		},
 	}
 }
 
@@ -47,7 +60,11 @@ func showBundleDiff(u *cli.UI, d *packages.Diff) {
 	}
 	u.Note("%s %s -> %s, not verified", d.ID, d.From, d.To)
 	for _, f := range d.Files {
-		u.Out("%s %s", cli.Pick(f.Op == lock.Added, "new", string(f.Op)), f.Name)
+		u.Out(
+			"%s %s",
+			cli.Pick(f.Op == lock.Added, "new", string(f.Op)),
+			f.Name,
+		)
 		if f.Text == "" {
 			u.Out("    %s is not text", f.Path)
 			continue

@@ -27,8 +27,10 @@ type listOptions struct {
 func ListCommand() *cli.Command {
 	var o listOptions
 	return &cli.Command{
-		Name: "list", Group: "Items",
-		Usage: "list items of every space", Args: "[KIND]",
+		Name:  "list",
+		Group: "Items",
+		Usage: "list items of every space",
+		Args:  "[KIND]",
 		Long: `Of several items with one id, the one that a run uses comes first and the shadowed
 ones are marked. Support files are not items and are not listed. Records of runs are
 listed with --space threads only.
@@ -43,7 +45,9 @@ At a terminal the items that are part of rye are only counted, so that your own 
 			cli.Bool(&o.bundles, "bundles", "list the bundles of rye.lock and their state"),
 		},
 		Complete: complete.Kinds,
-		Run:      func(ctx context.Context, c *cli.Call) error { return runList(ctx, c, &o) },
+		Run: func(ctx context.Context, c *cli.Call) error {
+			return runList(ctx, c, &o)
+		},
 	}
 }
 
@@ -81,7 +85,8 @@ func runList(ctx context.Context, c *cli.Call, o *listOptions) error {
 	}
 	items := []listed{}
 	for _, ext := range table.All() {
-		if want := c.Arg(0); want != "" && want != string(ext.Kind) {
+		want := c.Arg(0)
+		if want != "" && want != string(ext.Kind) {
 			continue
 		}
 		more, err := listKind(ctx, h, ext.Kind, o.space)
@@ -90,14 +95,18 @@ func runList(ctx context.Context, c *cli.Call, o *listOptions) error {
 		}
 		items = append(items, more...)
 	}
-	if table.Kind(item.Kind(c.Arg(0))) == nil && c.Arg(0) != "" {
+	if table.Kind(item.Kind(c.Arg(0))) == nil &&
+		c.Arg(0) != "" {
 		for _, refused := range h.Resolver.RefusedKinds() {
 			if string(refused.Kind) == c.Arg(0) {
 				return refused.Err
 			}
 		}
-		err := diag.New(diag.ItemNotFound, "listing items: %q is not a kind", c.Arg(0)).WithReason("kinds").WithDetail("kinds", kindNames(table))
-		if near := cli.Nearest(c.Arg(0), kindNames(table)); near != "" {
+		err := diag.New(diag.ItemNotFound, "listing items: %q is not a kind", c.Arg(0)).
+			WithReason("kinds").
+			WithDetail("kinds", kindNames(table))
+		near := cli.Nearest(c.Arg(0), kindNames(table))
+		if near != "" {
 			err = err.WithReason("nearest_kind").WithDetail("nearest", near)
 		}
 		return err
@@ -131,7 +140,12 @@ func ofKind(kind string) string {
 	return " " + kind
 }
 
-func listKind(ctx context.Context, h *project.Project, k item.Kind, only space.Name) ([]listed, error) {
+func listKind(
+	ctx context.Context,
+	h *project.Project,
+	k item.Kind,
+	only space.Name,
+) ([]listed, error) {
 	entries, err := h.Resolver.All(ctx, k)
 	if err != nil {
 		return nil, err
@@ -143,7 +157,13 @@ func listKind(ctx context.Context, h *project.Project, k item.Kind, only space.N
 		}
 		it, err := h.Resolver.Open(ctx, e)
 		if err != nil {
-			out = append(out, listed{Ref: e.Ref.String(), Space: e.Root.Label(), Trust: string(diag.CodeOf(err)), Shadowed: e.Shadow, standard: e.Root.Embedded()})
+			out = append(out, listed{
+				Ref:      e.Ref.String(),
+				Space:    e.Root.Label(),
+				Trust:    string(diag.CodeOf(err)),
+				Shadowed: e.Shadow,
+				standard: e.Root.Embedded(),
+			})
 			continue
 		}
 		if !it.Support() && it.Verdict.Runtime == (only == search.RecordSpace) {
@@ -200,7 +220,10 @@ func listBundles(ctx context.Context, c *cli.Call, in space.Name) error {
 			if !b.Direct {
 				name += " (needed by others)"
 			}
-			t.Add(name, b.Version, b.State, strings.TrimPrefix(strings.TrimSpace(view.SignedBy(b.Signers)), "signed by "))
+			t.Add(name, b.Version, b.State, strings.TrimPrefix(
+				strings.TrimSpace(view.SignedBy(b.Signers)),
+				"signed by ",
+			))
 		}
 		c.UI.Table(t)
 	})

@@ -22,8 +22,10 @@ type loadOptions struct {
 func LoadCommand() *cli.Command {
 	var o loadOptions
 	return &cli.Command{
-		Name: "load", Group: "Items",
-		Usage: "print a verified item, or copy it into your space", Args: "KIND|REF|PATH [ID]",
+		Name:  "load",
+		Group: "Items",
+		Usage: "print a verified item, or copy it into your space",
+		Args:  "KIND|REF|PATH [ID]",
 		Long: `Prints the text of the item. With --to, copies it unchanged to the same id in the
 project or user space, where you can edit it. The copy shadows the original.
 
@@ -33,12 +35,17 @@ signature before its first use: its own signature is valid in the system space o
 		Codes:    []diag.Code{diag.ItemNotFound, diag.HashMismatch, diag.KeyUnknown, diag.AmbiguousItem},
 		Flags: []cli.Flag{
 			cli.String(&o.from, "from", "read the item of `SPACE`: project, user or system").OneOf(env.SpaceNames()...),
-			cli.String(&o.to, "to", "copy into `SPACE`: project or user").OneOf(string(space.Project), string(space.User)),
+			cli.String(&o.to, "to", "copy into `SPACE`: project or user").OneOf(
+				string(space.Project),
+				string(space.User),
+			),
 			cli.Bool(&o.force, "force", "replace an existing file"),
 		},
 		Needs:    []cli.Need{{Flag: &o.force, With: &o.to}},
 		Complete: complete.Item(),
-		Run:      func(ctx context.Context, c *cli.Call) error { return runLoad(ctx, c, &o) },
+		Run: func(ctx context.Context, c *cli.Call) error {
+			return runLoad(ctx, c, &o)
+		},
 	}
 }
 
@@ -67,8 +74,16 @@ func runLoad(ctx context.Context, c *cli.Call, o *loadOptions) error {
 		c.UI.Warn("%s", f)
 	}
 	if o.to == "" {
-		data := map[string]any{"ref": ref.String(), "path": it.Path(), "digest": it.Digest, "trust": it.Verdict, "content": string(it.Bytes)}
-		return c.UI.Show(data, func() { c.UI.Text(string(it.Bytes)) })
+		data := map[string]any{
+			"ref":     ref.String(),
+			"path":    it.Path(),
+			"digest":  it.Digest,
+			"trust":   it.Verdict,
+			"content": string(it.Bytes),
+		}
+		return c.UI.Show(data, func() {
+			c.UI.Text(string(it.Bytes))
+		})
 	}
 	file, err := h.Verbs.Copy(ctx, it, o.to, o.force)
 	if err != nil {
@@ -79,10 +94,13 @@ func runLoad(ctx context.Context, c *cli.Call, o *loadOptions) error {
 			return err
 		}
 	}
-	return c.UI.Show(map[string]any{"ref": ref.String(), "from": it.Path(), "to": file}, func() {
-		c.UI.Out("copied %s to %s", it.Path(), file)
-		if it.Root.Embedded() {
-			c.UI.Note("its signature is valid in the system space only: rye sign %s", ref)
-		}
-	})
+	return c.UI.Show(
+		map[string]any{"ref": ref.String(), "from": it.Path(), "to": file},
+		func() {
+			c.UI.Out("copied %s to %s", it.Path(), file)
+			if it.Root.Embedded() {
+				c.UI.Note("its signature is valid in the system space only: rye sign %s", ref)
+			}
+		},
+	)
 }

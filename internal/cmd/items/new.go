@@ -26,14 +26,22 @@ type newOptions struct{ lang, description, key string }
 
 // languages are the values of --lang and the extensions of their files.
 func languages() map[string]string {
-	return map[string]string{"python": ".py", "bash": ".sh", "node": ".js", "yaml": ".yaml", "json": ".json"}
+	return map[string]string{
+		"python": ".py",
+		"bash":   ".sh",
+		"node":   ".js",
+		"yaml":   ".yaml",
+		"json":   ".json",
+	}
 }
 
 func NewCommand() *cli.Command {
 	o := newOptions{lang: "python"}
 	return &cli.Command{
-		Name: "new", Group: "Items",
-		Usage: "write a valid, signed item to start from", Args: "KIND ID",
+		Name:  "new",
+		Group: "Items",
+		Usage: "write a valid, signed item to start from",
+		Args:  "KIND ID",
 		Long: `KIND is tool, graph, directive, knowledge, config or step. A tool is written in the
 language of --lang: python, bash, node, yaml or json. A graph is a tool that calls other
 items in an order; rye graph run starts it. A step replaces a step of the loop of
@@ -46,7 +54,9 @@ threads: ID is its name, and the program, in python or bash, does what the step 
 			cli.String(&o.key, "key", "sign with this `KEY`"),
 		},
 		Complete: complete.Kinds,
-		Run:      func(ctx context.Context, c *cli.Call) error { return runNew(ctx, c, &o) },
+		Run: func(ctx context.Context, c *cli.Call) error {
+			return runNew(ctx, c, &o)
+		},
 	}
 }
 
@@ -98,7 +108,13 @@ func runNew(ctx context.Context, c *cli.Call, o *newOptions) error {
 	if err != nil {
 		return err
 	}
-	reports, err := h.CreateSigned(ctx, root, signer, path.Join(kindExt.Folder, ref.ID+start.ext), []byte(text))
+	reports, err := h.CreateSigned(
+		ctx,
+		root,
+		signer,
+		path.Join(kindExt.Folder, ref.ID+start.ext),
+		[]byte(text),
+	)
 	if err != nil {
 		return err
 	}
@@ -156,7 +172,9 @@ func free(ctx context.Context, h *project.Project, ref item.Ref) error {
 func ownerOf(h *project.Project, s sign.Signer) string {
 	fp := sign.FingerprintOf(s.Public())
 	for _, k := range h.Trust.Keys() {
-		if k.Fingerprint == fp && k.Owner != "" && !strings.ContainsAny(k.Owner, `<>&"`) {
+		if k.Fingerprint == fp &&
+			k.Owner != "" &&
+			!strings.ContainsAny(k.Owner, `<>&"`) {
 			return k.Owner
 		}
 	}
@@ -173,7 +191,10 @@ func fill(start newItem, author, description string) (string, error) {
 	if description == "" {
 		description = "What " + ref.Name() + " does, in one line."
 	}
-	if i := slices.IndexFunc([]byte(description), func(b byte) bool { return b == '"' || b == '\\' || b == '<' || b == '&' || b < ' ' }); i >= 0 {
+	i := slices.IndexFunc([]byte(description), func(b byte) bool {
+		return b == '"' || b == '\\' || b == '<' || b == '&' || b < ' '
+	})
+	if i >= 0 {
 		return "", diag.New(diag.Usage, "writing %s: the description contains %q, which some formats cannot represent", ref, description[i:i+1])
 	}
 	return strings.NewReplacer("{{name}}", ref.Name(), "{{category}}", ref.Category(), "{{description}}", description,

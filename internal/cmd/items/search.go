@@ -30,8 +30,10 @@ type searchOptions struct {
 func SearchCommand() *cli.Command {
 	o := searchOptions{limit: search.DefaultLimit}
 	return &cli.Command{
-		Name: "search", Group: "Items",
-		Usage: "find items of every space", Args: "[QUERY…]",
+		Name:  "search",
+		Group: "Items",
+		Usage: "find items of every space",
+		Args:  "[QUERY…]",
 		Long: `Finds items by their words, those with more of the words and with rarer ones
 first. Every word is optional, so a question can be a sentence. +word requires a word,
 and so do AND and NOT in capitals; OR and parentheses combine words. "quoted words" must
@@ -63,7 +65,9 @@ marks an item that only matches itself.`,
 			cli.Int(&o.offset, "offset", "skip the first `N` items"),
 			cli.Bool(&o.noIndex, "no-index", "read every item instead of the index in the cache"),
 		},
-		Run: func(ctx context.Context, c *cli.Call) error { return runSearch(ctx, c, &o) },
+		Run: func(ctx context.Context, c *cli.Call) error {
+			return runSearch(ctx, c, &o)
+		},
 	}
 }
 
@@ -87,7 +91,11 @@ func runSearch(ctx context.Context, c *cli.Call, o *searchOptions) error {
 		find = search.New(p).Search
 	}
 	res, err := find(ctx, search.Query{
-		Text: strings.Join(c.Args, " "), Scope: o.scope, Space: string(o.space), Limit: o.limit, Offset: o.offset,
+		Text:   strings.Join(c.Args, " "),
+		Scope:  o.scope,
+		Space:  string(o.space),
+		Limit:  o.limit,
+		Offset: o.offset,
 	})
 	if err != nil {
 		showCaret(c.UI, err)
@@ -96,12 +104,19 @@ func runSearch(ctx context.Context, c *cli.Call, o *searchOptions) error {
 	for _, n := range res.Warnings {
 		c.UI.Warn("%s", n)
 	}
-	return c.UI.Show(res, func() { showHits(c.UI, res, o.offset) })
+	return c.UI.Show(res, func() {
+		showHits(c.UI, res, o.offset)
+	})
 }
 
 // searchRegistryItems shows items that registries list. None of them is verified.
 func searchRegistryItems(ctx context.Context, c *cli.Call, h *project.Project, o *searchOptions) error {
-	res, err := items.RegistryItems(h).Search(ctx, search.Query{Text: strings.Join(c.Args, " "), Scope: o.scope, Limit: o.limit, Offset: o.offset})
+	res, err := items.RegistryItems(h).Search(ctx, search.Query{
+		Text:   strings.Join(c.Args, " "),
+		Scope:  o.scope,
+		Limit:  o.limit,
+		Offset: o.offset,
+	})
 	if err != nil {
 		showCaret(c.UI, err)
 		return err
@@ -112,7 +127,13 @@ func searchRegistryItems(ctx context.Context, c *cli.Call, h *project.Project, o
 		}
 		t := cli.NewTable("search registry")
 		for _, x := range res.Hits {
-			t.Add(string(x.Type)+":"+x.ID, x.State, strings.Join(x.Signers, ", "), fmt.Sprintf("%.2f", x.Score), x.Description)
+			t.Add(
+				string(x.Type)+":"+x.ID,
+				x.State,
+				strings.Join(x.Signers, ", "),
+				fmt.Sprintf("%.2f", x.Score),
+				x.Description,
+			)
 		}
 		if len(res.Hits) > 0 {
 			c.UI.Table(t)
@@ -134,7 +155,11 @@ func showCaret(u *cli.UI, err error) {
 	}
 	before := []rune(text)[:min(column-1, len([]rune(text)))]
 	u.PrintErr("  %s", text)
-	u.PrintErr("  %s%s", strings.Repeat(" ", inline.Width(hidden.Visible(string(before)))), u.ErrStyle(cli.Red, "^"))
+	u.PrintErr(
+		"  %s%s",
+		strings.Repeat(" ", inline.Width(hidden.Visible(string(before)))),
+		u.ErrStyle(cli.Red, "^"),
+	)
 }
 
 // showHits prints a page of hits.
@@ -170,7 +195,14 @@ func hitTable(u *cli.UI, hits []search.Hit) *cli.Table {
 		if text == "" {
 			text = h.Title
 		}
-		t.Add(name, h.Version, h.Source, h.Trust, fmt.Sprintf("%.2f", h.Score), text)
+		t.Add(
+			name,
+			h.Version,
+			h.Source,
+			h.Trust,
+			fmt.Sprintf("%.2f", h.Score),
+			text,
+		)
 	}
 	return t
 }

@@ -19,8 +19,10 @@ import (
 
 func ShowCommand() *cli.Command {
 	return &cli.Command{
-		Name: "show", Group: "Items",
-		Usage: "print the metadata, the file and the signer of an item", Args: "KIND|REF|PATH [ID]",
+		Name:     "show",
+		Group:    "Items",
+		Usage:    "print the metadata, the file and the signer of an item",
+		Args:     "KIND|REF|PATH [ID]",
 		Examples: []string{"rye show tool rye/bash/bash", "rye show demo/hello --json"},
 		Codes:    []diag.Code{diag.ItemNotFound, diag.AmbiguousItem},
 		Complete: complete.Item(),
@@ -62,10 +64,21 @@ func runShow(ctx context.Context, c *cli.Call) error {
 		return err
 	}
 	v := itemView{
-		Element: primary.ElementOf(it), Title: it.Meta.Title, Description: it.Meta.Description, ToolType: it.Meta.ToolType,
-		Inputs: it.Meta.Inputs, Outputs: it.Meta.Outputs, Schema: it.Meta.Schema, Permissions: it.Meta.Permissions,
-		Author: it.Meta.Author, Tags: it.Meta.Tags, References: project.References(it),
-		Fallback: it.Meta.Fallback, Sealed: resolve.Sealed(it.Ref), Verdict: it.Verdict, Findings: it.Findings,
+		Element:     primary.ElementOf(it),
+		Title:       it.Meta.Title,
+		Description: it.Meta.Description,
+		ToolType:    it.Meta.ToolType,
+		Inputs:      it.Meta.Inputs,
+		Outputs:     it.Meta.Outputs,
+		Schema:      it.Meta.Schema,
+		Permissions: it.Meta.Permissions,
+		Author:      it.Meta.Author,
+		Tags:        it.Meta.Tags,
+		References:  project.References(it),
+		Fallback:    it.Meta.Fallback,
+		Sealed:      resolve.Sealed(it.Ref),
+		Verdict:     it.Verdict,
+		Findings:    it.Findings,
 	}
 	if it.Ref.Kind == item.Directive {
 		v.Directive = h.Typed(ctx, it)
@@ -87,7 +100,9 @@ func runShow(ctx context.Context, c *cli.Call) error {
 			v.Shadows = append(v.Shadows, s.Root.Display(s.Rel))
 		}
 	}
-	return c.UI.Show(v, func() { showItem(c.UI, &v, it) })
+	return c.UI.Show(v, func() {
+		showItem(c.UI, &v, it)
+	})
 }
 
 func showItem(u *cli.UI, v *itemView, it *resolve.Item) {
@@ -196,13 +211,22 @@ func trustLine(it *resolve.Item) string {
 
 func ChainCommand() *cli.Command {
 	return &cli.Command{
-		Name: "chain", Group: "Items",
-		Usage: "print the chain of a tool: runtimes and primitive", Args: "KIND|REF|PATH [ID]",
+		Name:  "chain",
+		Group: "Items",
+		Usage: "print the chain of a tool: runtimes and primitive",
+		Args:  "KIND|REF|PATH [ID]",
 		Long: `Every element is resolved, verified and validated as for a run, and all findings
 are shown. An interpreter is shown if it is a program of the project; -v and --json
 show all interpreters.`,
 		Examples: []string{"rye chain tool rye/bash/bash", "rye chain demo/hello --json"},
-		Codes:    []diag.Code{diag.ToolNotFound, diag.ExecutorNotFound, diag.CircularDependency, diag.ChainTooDeep, diag.HashMismatch, diag.KeyUnknown},
+		Codes: []diag.Code{
+			diag.ToolNotFound,
+			diag.ExecutorNotFound,
+			diag.CircularDependency,
+			diag.ChainTooDeep,
+			diag.HashMismatch,
+			diag.KeyUnknown,
+		},
 		Complete: complete.Item(item.Tool),
 		Run:      runChain,
 	}

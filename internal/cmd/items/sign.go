@@ -17,8 +17,10 @@ import (
 func SignCommand() *cli.Command {
 	var o view.SignOptions
 	return &cli.Command{
-		Name: "sign", Group: "Items",
-		Usage: "validate items and sign them", Args: "[ID|GLOB|PATH…]",
+		Name:  "sign",
+		Group: "Items",
+		Usage: "validate items and sign them",
+		Args:  "[ID|GLOB|PATH…]",
 		Long: `A target is a path, a ref such as tool:demo/hello, an id, or a glob over ids; '*'
 is every item of the project. rye refuses an item that does not match its schema or
 that contains hidden characters, and leaves the file as it is. Signing a second time
@@ -50,7 +52,14 @@ never from the project.`,
 			"rye sign --staged --differing    # after git add -p, without a question",
 			"rye sign '*' --upgrade --legacy-key old/public_key.pem",
 		},
-		Codes: []diag.Code{diag.Drift, diag.ValidationFailed, diag.HiddenChars, diag.ItemNotFound, diag.AuthRequired, diag.ApprovalRequired},
+		Codes: []diag.Code{
+			diag.Drift,
+			diag.ValidationFailed,
+			diag.HiddenChars,
+			diag.ItemNotFound,
+			diag.AuthRequired,
+			diag.ApprovalRequired,
+		},
 		Flags: []cli.Flag{
 			cli.Bool(&o.Staged, "staged", "sign the staged items in git's index"),
 			cli.Bool(&o.IndexOnly, "index-only", "with --staged: never write the work tree"),
@@ -62,10 +71,17 @@ never from the project.`,
 			cli.Bool(&o.Upgrade, "upgrade", "sign only items with a valid signature of the original"),
 			cli.Strings(&o.LegacyKeys, "legacy-key", "also check old signatures with the public key in `FILE`"),
 		},
-		Exclusive: [][]any{{&o.Staged, &o.Upgrade, &o.TakeOver}, {&o.Staged, &o.All}, {&o.IndexOnly, &o.Check}, {&o.Differing, &o.Check}},
-		Needs:     []cli.Need{{Flag: &o.IndexOnly, With: &o.Staged}, {Flag: &o.Differing, With: &o.Staged}, {Flag: &o.LegacyKeys, With: &o.Upgrade}},
-		Complete:  complete.Items(),
-		Run:       func(ctx context.Context, c *cli.Call) error { return runSign(ctx, c, &o) },
+		Exclusive: [][]any{
+			{&o.Staged, &o.Upgrade, &o.TakeOver},
+			{&o.Staged, &o.All},
+			{&o.IndexOnly, &o.Check},
+			{&o.Differing, &o.Check},
+		},
+		Needs:    []cli.Need{{Flag: &o.IndexOnly, With: &o.Staged}, {Flag: &o.Differing, With: &o.Staged}, {Flag: &o.LegacyKeys, With: &o.Upgrade}},
+		Complete: complete.Items(),
+		Run: func(ctx context.Context, c *cli.Call) error {
+			return runSign(ctx, c, &o)
+		},
 	}
 }
 
@@ -99,8 +115,15 @@ func runSign(ctx context.Context, c *cli.Call, o *view.SignOptions) error {
 		targets[i] = h.Shown(word)
 	}
 	call := primary.SignCall{
-		Held: policy.Person(), Targets: targets, Dir: c.Base, Check: o.Check, Upgrade: o.Upgrade, LegacyKeys: old,
-		TakeOver: o.TakeOver, Ask: askToSign(c), LastByPerson: h.LastByPerson,
+		Held:         policy.Person(),
+		Targets:      targets,
+		Dir:          c.Base,
+		Check:        o.Check,
+		Upgrade:      o.Upgrade,
+		LegacyKeys:   old,
+		TakeOver:     o.TakeOver,
+		Ask:          askToSign(c),
+		LastByPerson: h.LastByPerson,
 	}
 	if call.Ask != nil { // a passphrase may be asked for; Sign reports an error in the targets
 		call.Before, _ = h.Verbs.Seen(ctx, call)

@@ -21,7 +21,10 @@ func runSignStaged(ctx context.Context, c *cli.Call, o *view.SignOptions) error 
 		return err
 	}
 	s, err := signingEnv(c, o).SignStaged(ctx, git, project.StagedCall{
-		Check: o.Check, IndexOnly: o.IndexOnly, Ask: ask.AboutStaged(c), Differing: o.Differing,
+		Check:     o.Check,
+		IndexOnly: o.IndexOnly,
+		Ask:       ask.AboutStaged(c),
+		Differing: o.Differing,
 	})
 	if err != nil {
 		return err

@@ -22,7 +22,8 @@ import (
 func StatusCommand() *cli.Command {
 	var check bool
 	return &cli.Command{
-		Name: "status", Group: "Items",
+		Name:  "status",
+		Group: "Items",
 		Usage: "print the state of the project and what to do next",
 		Long: `Prints one line for each part: the project and the version of rye, your key, the
 hooks, the sandbox, items, trusted keys, the lock with its bundles, drafts of agents,
@@ -31,7 +32,9 @@ with the command that fixes or explains it. Changes nothing.`,
 		Examples: []string{"rye status", "rye status --check  # in a script", "rye status --json | jq '.data.lines[] | select(.fix)'"},
 		Codes:    []diag.Code{diag.ItemNotFound, diag.Drift},
 		Flags:    []cli.Flag{cli.Bool(&check, "check", "fail if a line has a command that fixes it")},
-		Run:      func(ctx context.Context, c *cli.Call) error { return runStatus(ctx, c, check) },
+		Run: func(ctx context.Context, c *cli.Call) error {
+			return runStatus(ctx, c, check)
+		},
 	}
 }
 
@@ -69,14 +72,19 @@ func runStatus(ctx context.Context, c *cli.Call, check bool) error {
 		Others *coauthor.Gap `json:"others,omitempty"` // why others refuse what this user signs
 		Lines  []statusLine  `json:"lines"`
 	}{s, gap, lines}
-	fixes := slices.DeleteFunc(slices.Clone(lines), func(l statusLine) bool { return l.Fix == "" })
+	fixes := slices.DeleteFunc(slices.Clone(lines), func(l statusLine) bool {
+		return l.Fix == ""
+	})
 	if !check || len(fixes) == 0 {
 		return c.UI.Show(data, func() { showStatus(c.UI, lines) })
 	}
 	if !c.UI.AsJSON {
 		showStatus(c.UI, lines)
 	}
-	return cli.Shown(diag.New(diag.Drift, "checking the project: %s to fix", cli.Plural(len(fixes), "line")), data)
+	return cli.Shown(
+		diag.New(diag.Drift, "checking the project: %s to fix", cli.Plural(len(fixes), "line")),
+		data,
+	)
 }
 
 func showStatus(u *cli.UI, lines []statusLine) {
@@ -110,14 +118,23 @@ func statusLines(s *status.Status) []statusLine {
 		trustedLine(s.Trust),
 		lockLine(s.Lock),
 	}
-	if items := out[4]; items.Fix != "" && s.Lock.State == status.LockStale && s.Lock.Missing == 0 {
+	items := out[4]
+	if items.Fix != "" &&
+		s.Lock.State == status.LockStale &&
+		s.Lock.Missing == 0 {
 		out[6].Fix = "" // the lock follows the items, once they are signed
 	}
 	if len(s.Drafts) > 0 {
 		out = append(out, statusLine{"drafts", cli.Plural(len(s.Drafts), "draft") + " of agents to review: " + some(s.Drafts), ""})
 	}
 	for _, k := range s.Ending {
-		out = append(out, statusLine{"warning", fmt.Sprintf("key %s of %s (%s) ends in %s", k.Fingerprint.Short(), k.Owner, k.Signed, cli.Plural(k.Days, "day")), ""})
+		out = append(out, statusLine{"warning", fmt.Sprintf(
+			"key %s of %s (%s) ends in %s",
+			k.Fingerprint.Short(),
+			k.Owner,
+			k.Signed,
+			cli.Plural(k.Days, "day"),
+		), ""})
 	}
 	for _, f := range s.Notes {
 		out = append(out, statusLine{"warning", f.String(), ""})
@@ -134,11 +151,18 @@ func keyLine(k status.KeyStatus) statusLine {
 		_, reason, _ := strings.Cut(k.Reason, ": ")
 		return statusLine{"key", reason, fix}
 	}
-	l := statusLine{"key", fmt.Sprintf("%s %s, ends %s (%s)", k.Owner, k.Fingerprint[:16], k.NotAfter.Format(time.DateOnly), cli.Plural(k.Days, "day")), ""}
+	l := statusLine{"key", fmt.Sprintf(
+		"%s %s, ends %s (%s)",
+		k.Owner,
+		k.Fingerprint[:16],
+		k.NotAfter.Format(time.DateOnly),
+		cli.Plural(k.Days, "day"),
+	), ""}
 	if !k.HasFile {
 		l.Text += ", no key file on this machine"
 	}
-	if !k.NotAfter.IsZero() && k.Days < int(trust.ExpiryNotice/(24*time.Hour)) {
+	if !k.NotAfter.IsZero() &&
+		k.Days < int(trust.ExpiryNotice/(24*time.Hour)) {
 		l.Fix = "rye key rotate"
 	}
 	return l

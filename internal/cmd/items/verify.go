@@ -27,8 +27,10 @@ type verifyOptions struct {
 func VerifyCommand() *cli.Command {
 	var o verifyOptions
 	return &cli.Command{
-		Name: "verify", Group: "Items",
-		Usage: "verify signatures, trust and contents", Args: "[REF|PATH…]",
+		Name:  "verify",
+		Group: "Items",
+		Usage: "verify signatures, trust and contents",
+		Args:  "[REF|PATH…]",
 		Long: `Without arguments, rye verifies every file below the project's .ai (signature, trust,
 metadata, hidden characters, colliding ids, links, bundle manifests) and compares
 rye.lock with the tools, the installed bundles, rye.yaml and rye.sum. It prints all
@@ -78,7 +80,9 @@ are judged each time. In CI, and with --no-memo, the memo is not used.`,
 			{&o.choice.Revision, &o.base}, {&o.choice.Staged, &o.base}, {&o.choice.System, &o.base}, {&o.choice.All, &o.base},
 		},
 		Complete: complete.Items(),
-		Run:      func(ctx context.Context, c *cli.Call) error { return runVerify(ctx, c, &o) },
+		Run: func(ctx context.Context, c *cli.Call) error {
+			return runVerify(ctx, c, &o)
+		},
 	}
 }
 
@@ -117,7 +121,12 @@ func runVerify(ctx context.Context, c *cli.Call, o *verifyOptions) error {
 
 // verifyReport verifies the items that the arguments name, or everything in the
 // source.
-func verifyReport(ctx context.Context, c *cli.Call, h *project.Project, o *verifyOptions) (*verify.Report, error) {
+func verifyReport(
+	ctx context.Context,
+	c *cli.Call,
+	h *project.Project,
+	o *verifyOptions,
+) (*verify.Report, error) {
 	o.choice.InRevision = c.Given(&o.choice.Revision)
 	o.choice.Words = c.Args
 	src, err := h.VerifySource(ctx, o.choice)
@@ -126,7 +135,14 @@ func verifyReport(ctx context.Context, c *cli.Call, h *project.Project, o *verif
 	}
 	defer src.Close()
 	report := &verify.Report{}
-	p := verify.Params{Resolver: src.Resolver, Trust: h.Trust, Ignored: src.Ignored, Filtered: src.Filtered, CountOnly: !c.UI.AsJSON && !c.UI.Detailed, Explain: o.explain}
+	p := verify.Params{
+		Resolver:  src.Resolver,
+		Trust:     h.Trust,
+		Ignored:   src.Ignored,
+		Filtered:  src.Filtered,
+		CountOnly: !c.UI.AsJSON && !c.UI.Detailed,
+		Explain:   o.explain,
+	}
 	if len(c.Args) == 0 {
 		report.Findings = slices.Clone(h.BadTrust)
 		var judge *project.LockJudge
@@ -149,13 +165,15 @@ func verifyReport(ctx context.Context, c *cli.Call, h *project.Project, o *verif
 		}
 		report.Findings = append(report.Findings, found...)
 		if src.Project != nil {
-			if err := status.VerifyLock(ctx, src.Project, report, judge); err != nil {
+			err := status.VerifyLock(ctx, src.Project, report, judge)
+			if err != nil {
 				return nil, err
 			}
 		}
 	}
 	if c.Given(&o.base) {
-		if err := status.VerifyBase(ctx, h, o.base, o.accepted, report); err != nil {
+		err := status.VerifyBase(ctx, h, o.base, o.accepted, report)
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -170,7 +188,13 @@ func verifyReport(ctx context.Context, c *cli.Call, h *project.Project, o *verif
 	return report, nil
 }
 
-func verifyOne(ctx context.Context, c *cli.Call, src *project.VerifySource, p verify.Params, word string) (*verify.Report, error) {
+func verifyOne(
+	ctx context.Context,
+	c *cli.Call,
+	src *project.VerifySource,
+	p verify.Params,
+	word string,
+) (*verify.Report, error) {
 	if root, rel, ok := src.Locate(word); ok {
 		return verify.Below(ctx, p, root, rel)
 	}

@@ -11,9 +11,17 @@ import (
 
 // reportAs ends a command with a report for other programs. err is the error of the
 // findings.
-func reportAs(ctx context.Context, c *cli.Call, format string, h *project.Project, fs []diag.Finding, err error) error {
+func reportAs(
+	ctx context.Context,
+	c *cli.Call,
+	format string,
+	h *project.Project,
+	fs []diag.Finding,
+	err error,
+) error {
 	prefix := ""
-	if repo, gitErr := env.Of(c).Repo(ctx); gitErr == nil {
+	repo, gitErr := env.Of(c).Repo(ctx)
+	if gitErr == nil {
 		prefix = h.PrefixIn(repo)
 	}
 	// The readers of these formats show paths of the repository and do not know

@@ -25,9 +25,19 @@ import (
 
 func Command() *cli.Command {
 	return &cli.Command{
-		Name: "key", Group: "Trust",
+		Name:  "key",
+		Group: "Trust",
 		Usage: "make and manage your own keys",
-		Subs:  []*cli.Command{keyNewCommand(), keyListCommand(), keyUseCommand(), keyExportCommand(), keyRotateCommand(), keyRevokeCommand(), keyAgentAddCommand(), keyLogCommand()},
+		Subs: []*cli.Command{
+			keyNewCommand(),
+			keyListCommand(),
+			keyUseCommand(),
+			keyExportCommand(),
+			keyRotateCommand(),
+			keyRevokeCommand(),
+			keyAgentAddCommand(),
+			keyLogCommand(),
+		},
 	}
 }
 
@@ -80,7 +90,9 @@ no copy of that.`,
 			cli.Bool(&o.NoPassphrase, "no-passphrase", "write the private key unencrypted"),
 			cli.String(&o.ssh, "ssh", "use the ssh key of `FILE.pub`, or one of the ssh-agent (agent)"),
 		},
-		Run: func(ctx context.Context, c *cli.Call) error { return runKeyNew(ctx, c, &o) },
+		Run: func(ctx context.Context, c *cli.Call) error {
+			return runKeyNew(ctx, c, &o)
+		},
 	}
 }
 
@@ -92,7 +104,8 @@ func keyScope(kind string) (doc.Scope, error) {
 	case keyPublisher:
 		all.May = []string{"release", "rotate"}
 	case keyAgent:
-		all.Namespaces, all.May = []string{"drafts/**"}, []string{"sign"}
+		all.Namespaces = []string{"drafts/**"}
+		all.May = []string{"sign"}
 	default:
 		return all, diag.New(diag.Usage, "making a key: kind %q is not user, publisher or agent", kind)
 	}
@@ -133,7 +146,12 @@ func runKeyNew(ctx context.Context, c *cli.Call, o *KeyOptions) error {
 }
 
 // MakeKey makes a key with its documents and writes them.
-func MakeKey(ctx context.Context, c *cli.Call, h *project.Project, o *KeyOptions) (*NewKey, error) {
+func MakeKey(
+	ctx context.Context,
+	c *cli.Call,
+	h *project.Project,
+	o *KeyOptions,
+) (*NewKey, error) {
 	scope, err := keyScope(o.Kind)
 	if err != nil {
 		return nil, err
@@ -141,7 +159,8 @@ func MakeKey(ctx context.Context, c *cli.Call, h *project.Project, o *KeyOptions
 	if err := ask.CheckUses(o.may); err != nil {
 		return nil, err
 	}
-	owner, may := KeyOwner(ctx, c, o.Owner), o.may
+	owner := KeyOwner(ctx, c, o.Owner)
+	may := o.may
 	if o.ask && c.Isatty(c.Stdin) && !c.UI.AsJSON {
 		answered := *o
 		if owner, may, err = askKey(c, &answered, owner); err != nil {
@@ -150,12 +169,26 @@ func MakeKey(ctx context.Context, c *cli.Call, h *project.Project, o *KeyOptions
 		o = &answered
 	}
 	scope.May = union(scope.May, may)
-	made, err := prepareKey(ctx, c, h, NewKey{Owner: owner, Kind: o.Kind}, scope, o)
+	made, err := prepareKey(
+		ctx,
+		c,
+		h,
+		NewKey{Owner: owner, Kind: o.Kind},
+		scope,
+		o,
+	)
 	if err != nil {
 		return nil, err
 	}
 	defer made.wipe()
-	if err := h.Recorder().Documents(ctx, space.User, made.document, made.grant, made.revocation); err != nil {
+	err = h.Recorder().Documents(
+		ctx,
+		space.User,
+		made.document,
+		made.grant,
+		made.revocation,
+	)
+	if err != nil {
 		return nil, err
 	}
 	return &made.NewKey, made.install(ctx, h)
@@ -170,7 +203,9 @@ type madeKey struct {
 	priv, pass  []byte
 }
 
-func (m *madeKey) wipe() { clear(m.priv) }
+func (m *madeKey) wipe() {
+	clear(m.priv)
+}
 
 // install writes the key and its documents, and those by which it replaces another
 // key.
@@ -181,7 +216,12 @@ func (m *madeKey) install(ctx context.Context, h *project.Project, more ...trust
 	}
 	defer clear(file)
 	return h.Keys.InstallKey(ctx, keychain.NewKey{
-		Fingerprint: m.fingerprint, File: file, Revocation: m.revocation, Document: m.document, Grant: m.grant, More: more,
+		Fingerprint: m.fingerprint,
+		File:        file,
+		Revocation:  m.revocation,
+		Document:    m.document,
+		Grant:       m.grant,
+		More:        more,
 	})
 }
 
@@ -193,13 +233,20 @@ func (m *madeKey) keyFile() ([]byte, error) {
 }
 
 // pair makes the key pair, or opens the ssh key of the flag.
-func (m *madeKey) pair(ctx context.Context, c *cli.Call, h *project.Project, o *KeyOptions) error {
+func (m *madeKey) pair(
+	ctx context.Context,
+	c *cli.Call,
+	h *project.Project,
+	o *KeyOptions,
+) error {
 	if o.ssh != "" {
 		k, err := sshKey(ctx, c, h, o)
 		if err != nil {
 			return err
 		}
-		m.signer, m.SSH, m.Encrypted = k.Signer, k.Location, k.Encrypted
+		m.signer = k.Signer
+		m.SSH = k.Location
+		m.Encrypted = k.Encrypted
 		return nil
 	}
 	var err error
@@ -211,12 +258,20 @@ func (m *madeKey) pair(ctx context.Context, c *cli.Call, h *project.Project, o *
 	if m.priv, err = sign.GenerateKey(c.Rand); err != nil {
 		return err
 	}
-	m.signer, m.Encrypted = sign.NewFileSigner(m.priv, "memory"), m.pass != nil
+	m.signer = sign.NewFileSigner(m.priv, "memory")
+	m.Encrypted = m.pass != nil
 	return nil
 }
 
 // prepareKey makes a key pair, or opens that of the flag, and its documents in memory.
-func prepareKey(ctx context.Context, c *cli.Call, h *project.Project, k NewKey, scope doc.Scope, o *KeyOptions) (*madeKey, error) {
+func prepareKey(
+	ctx context.Context,
+	c *cli.Call,
+	h *project.Project,
+	k NewKey,
+	scope doc.Scope,
+	o *KeyOptions,
+) (*madeKey, error) {
 	length, err := keychain.Span(o.Expires)
 	if err != nil {
 		return nil, err
@@ -257,7 +312,11 @@ func KeyOwner(ctx context.Context, c *cli.Call, given string) string {
 
 // askKey asks at a terminal for what the flags leave out. Enter takes the value that
 // is shown.
-func askKey(c *cli.Call, o *KeyOptions, owner string) (name string, may []string, err error) {
+func askKey(
+	c *cli.Call,
+	o *KeyOptions,
+	owner string,
+) (name string, may []string, err error) {
 	may = o.may
 	if o.Owner == "" {
 		answer, err := c.Ask("Owner, the name that others see [" + owner + "]: ")
@@ -307,7 +366,9 @@ func NewPassphrase(c *cli.Call, none bool) ([]byte, error) {
 		return keys.Passphrase("")()
 	}
 	if !c.Isatty(c.Stdin) {
-		return nil, diag.New(diag.AuthRequired, "making a key: this process has no terminal to ask for a passphrase").WithReason("new_passphrase").WithDetail("variable", sign.EnvPassphraseFile)
+		return nil, diag.New(diag.AuthRequired, "making a key: this process has no terminal to ask for a passphrase").
+			WithReason("new_passphrase").
+			WithDetail("variable", sign.EnvPassphraseFile)
 	}
 	for range passphraseTries {
 		first, err := c.AskSecret("New passphrase: ")
@@ -334,14 +395,30 @@ const passphraseTries = 3
 
 type keyFiles struct{ document, grant, revocation trust.File }
 
-func keyDocuments(ctx context.Context, s sign.Signer, k *NewKey, scope doc.Scope, now time.Time) (f keyFiles, err error) {
+func keyDocuments(
+	ctx context.Context,
+	s sign.Signer,
+	k *NewKey,
+	scope doc.Scope,
+	now time.Time,
+) (f keyFiles, err error) {
 	f.document.Name, f.document.Data, err = doc.NewKey(ctx, doc.KeyParams{
-		Owner: k.Owner, NotBefore: now, NotAfter: k.NotAfter, Scope: scope, Now: now}, s)
+		Owner:     k.Owner,
+		NotBefore: now,
+		NotAfter:  k.NotAfter,
+		Scope:     scope,
+		Now:       now,
+	}, s)
 	if err != nil {
 		return f, err
 	}
 	f.grant.Name, f.grant.Data, err = doc.NewGrant(ctx, doc.PermissionParams{
-		Document: f.document.Data, NotBefore: now, NotAfter: k.NotAfter, Scope: scope, Now: now}, s)
+		Document:  f.document.Data,
+		NotBefore: now,
+		NotAfter:  k.NotAfter,
+		Scope:     scope,
+		Now:       now,
+	}, s)
 	if err != nil {
 		return f, err
 	}

@@ -22,7 +22,8 @@ type keyLogOptions struct {
 func keyLogCommand() *cli.Command {
 	o := keyLogOptions{limit: 20}
 	return &cli.Command{
-		Name: "log", Usage: "show or check the log of your signatures",
+		Name:  "log",
+		Usage: "show or check the log of your signatures",
 		Long: `rye records every signature that your account makes before it writes the signed file:
 the time, the surface (command line, commit hook or agent), the item and the key. Each
 line contains the hash of the line before. --check verifies the whole chain and names
@@ -34,7 +35,9 @@ every program with your account can do that.`,
 			cli.Bool(&o.check, "check", "check the chain of hashes; show no entries"),
 			cli.Int(&o.limit, "limit", "show the newest `N` entries, 0 for all"),
 		},
-		Run: func(ctx context.Context, c *cli.Call) error { return runKeyLog(ctx, c, &o) },
+		Run: func(ctx context.Context, c *cli.Call) error {
+			return runKeyLog(ctx, c, &o)
+		},
 	}
 }
 
@@ -56,7 +59,12 @@ func runKeyLog(ctx context.Context, c *cli.Call, o *keyLogOptions) error {
 	}
 	if o.check {
 		data := map[string]any{"path": rep.Path, "total": rep.Total, "findings": append([]diag.Finding{}, rep.Findings...)}
-		return c.UI.Report(rep.Err(), data, rep.Findings, func() { showCheckedLog(c.UI, rep) })
+		return c.UI.Report(
+			rep.Err(),
+			data,
+			rep.Findings,
+			func() { showCheckedLog(c.UI, rep) },
+		)
 	}
 	return c.UI.Show(rep, func() { showSignatureLog(c.UI, rep) })
 }
@@ -73,7 +81,16 @@ func showCheckedLog(u *cli.UI, rep *auditlog.Report) {
 func showSignatureLog(u *cli.UI, rep *auditlog.Report) {
 	t := cli.NewTable("signatures")
 	for _, e := range rep.Entries {
-		t.Add(strconv.FormatInt(e.Seq, 10), e.Time, e.Surface, e.Use, loggedName(e), e.Space, e.Key[:shortKey], e.Project)
+		t.Add(
+			strconv.FormatInt(e.Seq, 10),
+			e.Time,
+			e.Surface,
+			e.Use,
+			loggedName(e),
+			e.Space,
+			e.Key[:shortKey],
+			e.Project,
+		)
 	}
 	if rep.Total == 0 {
 		u.Note("No signatures yet.")

@@ -22,7 +22,8 @@ import (
 
 func keyListCommand() *cli.Command {
 	return &cli.Command{
-		Name: "list", Usage: "list your own keys",
+		Name:     "list",
+		Usage:    "list your own keys",
 		Examples: []string{"rye key list"},
 		Run: func(ctx context.Context, c *cli.Call) error {
 			h, err := env.Of(c).Open(ctx, project.Lenient)
@@ -36,7 +37,10 @@ func keyListCommand() *cli.Command {
 					keys = append(keys, ownKey{k, keyPath(h, k.Fingerprint), k.DaysLeft(c.Now()), k.Fingerprint == chosen})
 				}
 			}
-			return c.UI.Show(map[string]any{"keys": keys}, func() { showOwnKeys(c.UI, keys) })
+			return c.UI.Show(
+				map[string]any{"keys": keys},
+				func() { showOwnKeys(c.UI, keys) },
+			)
 		},
 	}
 }
@@ -50,7 +54,9 @@ type ownKey struct {
 
 func keyUseCommand() *cli.Command {
 	return &cli.Command{
-		Name: "use", Usage: "make a key the default", Args: "KEY",
+		Name:  "use",
+		Usage: "make a key the default",
+		Args:  "KEY",
 		Long: `KEY is a fingerprint, the beginning of one, or an owner. Commands that sign use
 --key, else RYE_KEY_FILE, else the default key, else your only key with the needed use.`,
 		Examples: []string{"rye key use 4f3a", "rye key use leo"},
@@ -65,7 +71,12 @@ func keyUseCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			return c.UI.Show(map[string]any{"fingerprint": fp, "file": at}, func() { c.UI.Out("default key %s", fp.String()) })
+			return c.UI.Show(
+				map[string]any{"fingerprint": fp, "file": at},
+				func() {
+					c.UI.Out("default key %s", fp.String())
+				},
+			)
 		},
 	}
 }
@@ -82,7 +93,8 @@ func namedKey(ctx context.Context, c *cli.Call) (*project.Project, sign.Fingerpr
 
 // keyPath returns where a private key is, "" if it is not on this machine.
 func keyPath(h *project.Project, fp sign.Fingerprint) string {
-	if _, err := os.Lstat(h.Keys.KeyFile(fp)); err != nil {
+	_, err := os.Lstat(h.Keys.KeyFile(fp))
+	if err != nil {
 		return ""
 	}
 	return h.Keys.KeyPath(fp)
@@ -99,14 +111,24 @@ func showOwnKeys(u *cli.UI, keys []ownKey) {
 		if k.Default {
 			state += ", default"
 		}
-		t.Add(k.Fingerprint.Short(), k.Owner, state, k.NotAfter.Format(time.DateOnly), strconv.Itoa(k.Days), k.Scope.String(), k.File)
+		t.Add(
+			k.Fingerprint.Short(),
+			k.Owner,
+			state,
+			k.NotAfter.Format(time.DateOnly),
+			strconv.Itoa(k.Days),
+			k.Scope.String(),
+			k.File,
+		)
 	}
 	u.Table(t)
 }
 
 func keyExportCommand() *cli.Command {
 	return &cli.Command{
-		Name: "export", Usage: "print the trust document of a key, for other people", Args: "[KEY]",
+		Name:     "export",
+		Usage:    "print the trust document of a key, for other people",
+		Args:     "[KEY]",
 		Long:     "KEY is a fingerprint, the beginning of one, or an owner. The document is not secret.",
 		Examples: []string{"rye key export > leo.toml", "rye trust add leo.toml --kinds tool --namespaces 'leo/**'  # what others do with it"},
 		Codes:    []diag.Code{diag.AuthRequired},
@@ -125,7 +147,10 @@ func keyExportCommand() *cli.Command {
 			if err != nil {
 				return diag.New(diag.FileSystemError, "reading the trust document: %w", err)
 			}
-			return c.UI.Show(map[string]any{"name": filepath.Base(d.Path), "document": string(b)}, func() { c.UI.Text(string(b)) })
+			return c.UI.Show(
+				map[string]any{"name": filepath.Base(d.Path), "document": string(b)},
+				func() { c.UI.Text(string(b)) },
+			)
 		},
 	}
 }
@@ -139,7 +164,9 @@ type agentAddOptions struct {
 func keyAgentAddCommand() *cli.Command {
 	var o agentAddOptions
 	return &cli.Command{
-		Name: "agent-add", Usage: "add a key to the ssh-agent", Args: "[KEY]",
+		Name:  "agent-add",
+		Usage: "add a key to the ssh-agent",
+		Args:  "[KEY]",
 		Long: `The agent then signs without asking for the passphrase again. SSH_AUTH_SOCK names
 its socket.`,
 		Examples: []string{"rye key agent-add", "rye key agent-add --for 8h"},
@@ -149,7 +176,9 @@ its socket.`,
 			cli.Bool(&o.confirm, "confirm", "have the agent ask before each signature"),
 		},
 		Complete: complete.Keys(true),
-		Run:      func(ctx context.Context, c *cli.Call) error { return runKeyAgentAdd(ctx, c, &o) },
+		Run: func(ctx context.Context, c *cli.Call) error {
+			return runKeyAgentAdd(ctx, c, &o)
+		},
 	}
 }
 
@@ -169,12 +198,16 @@ func runKeyAgentAdd(ctx context.Context, c *cli.Call, o *agentAddOptions) error 
 		return err
 	}
 	defer agent.Close()
-	priv, err := sign.ReadKey(h.Keys.KeyFile(fp), h.Keys.Passphrase("Passphrase of key "+fp.Short()+": "))
+	priv, err := sign.ReadKey(
+		h.Keys.KeyFile(fp),
+		h.Keys.Passphrase("Passphrase of key "+fp.Short()+": "),
+	)
 	if err != nil {
 		return err
 	}
 	defer clear(priv)
-	if err := agent.Add(ctx, priv, "rye "+fp.Short(), life, o.confirm); err != nil {
+	err = agent.Add(ctx, priv, "rye "+fp.Short(), life, o.confirm)
+	if err != nil {
 		return err
 	}
 	return c.UI.Show(map[string]any{"fingerprint": fp.String()}, func() {

@@ -28,7 +28,9 @@ type revokeOptions struct {
 func keyRevokeCommand() *cli.Command {
 	var o revokeOptions
 	return &cli.Command{
-		Name: "revoke", Usage: "revoke a key", Args: "[KEY]",
+		Name:  "revoke",
+		Usage: "revoke a key",
+		Args:  "[KEY]",
 		Long: `KEY is a fingerprint, the beginning of one, or an owner; without it, your only own
 key. All signatures of a compromised key become invalid; of a superseded or retired
 key those from --at on. A revocation is permanent.
@@ -50,7 +52,9 @@ key of another person you need a key that may revoke.`,
 			cli.Bool(&o.inProject, "in-project", "also write it into the project's .ai/trust"),
 		},
 		Complete: complete.Keys(true),
-		Run:      func(ctx context.Context, c *cli.Call) error { return runKeyRevoke(ctx, c, &o) },
+		Run: func(ctx context.Context, c *cli.Call) error {
+			return runKeyRevoke(ctx, c, &o)
+		},
 	}
 }
 
@@ -80,7 +84,13 @@ func runKeyRevoke(ctx context.Context, c *cli.Call, o *revokeOptions) error {
 		}
 	}
 	document := doc.As[*doc.Revocation](doc.Parse(name, b))
-	data := map[string]any{"fingerprint": fp, "reason": document.Reason, "cut_off": document.CutOff, "files": places, "locked": stapled}
+	data := map[string]any{
+		"fingerprint": fp,
+		"reason":      document.Reason,
+		"cut_off":     document.CutOff,
+		"files":       places,
+		"locked":      stapled,
+	}
 	return c.UI.Show(data, func() {
 		c.UI.Out("revoked %s as %s", fp.Short(), string(document.Reason))
 		for _, p := range places {
@@ -107,7 +117,14 @@ func revokedKey(h *project.Project, word string) (fp sign.Fingerprint, own bool,
 }
 
 // revocation finds the certificate, or signs a revocation.
-func revocation(ctx context.Context, c *cli.Call, h *project.Project, fp sign.Fingerprint, own bool, o *revokeOptions) (string, []byte, error) {
+func revocation(
+	ctx context.Context,
+	c *cli.Call,
+	h *project.Project,
+	fp sign.Fingerprint,
+	own bool,
+	o *revokeOptions,
+) (string, []byte, error) {
 	p := doc.RevocationParams{Key: fp, Reason: o.reason, Now: c.Now()}
 	if o.certificate != "" {
 		return certificate(c.Path(o.certificate), fp)
@@ -117,7 +134,8 @@ func revocation(ctx context.Context, c *cli.Call, h *project.Project, fp sign.Fi
 	case "":
 		return "", nil, diag.New(diag.Usage, "revoking key %s: --reason is missing", fp.Short()).WithReason("revoke_reason")
 	default:
-		return "", nil, diag.New(diag.Usage, "revoking key %s: --reason %q is not compromised, superseded or retired", fp.Short(), p.Reason).WithReason("revoke_reason")
+		return "", nil, diag.New(diag.Usage, "revoking key %s: --reason %q is not compromised, superseded or retired", fp.Short(), p.Reason).
+			WithReason("revoke_reason")
 	}
 	if o.at != "" {
 		var err error
@@ -126,7 +144,10 @@ func revocation(ctx context.Context, c *cli.Call, h *project.Project, fp sign.Fi
 		}
 	}
 	if own && p.Reason == doc.ReasonCompromised && o.at == "" && o.key == "" {
-		name, b, err := certificate(filepath.Join(h.Dirs.Keys(), doc.FileName(doc.KindRevocation, fp)), fp)
+		name, b, err := certificate(
+			filepath.Join(h.Dirs.Keys(), doc.FileName(doc.KindRevocation, fp)),
+			fp,
+		)
 		if !errors.Is(err, fs.ErrNotExist) {
 			return name, b, err
 		}
@@ -144,7 +165,12 @@ func revocation(ctx context.Context, c *cli.Call, h *project.Project, fp sign.Fi
 
 // revoker returns the signer of a revocation: the key itself, or else the user's key,
 // which must be a successor or permitted to revoke.
-func revoker(ctx context.Context, h *project.Project, fp sign.Fingerprint, itself bool) (sign.Signer, error) {
+func revoker(
+	ctx context.Context,
+	h *project.Project,
+	fp sign.Fingerprint,
+	itself bool,
+) (sign.Signer, error) {
 	if itself {
 		return h.Keys.SignerOf(ctx, fp)
 	}
@@ -173,7 +199,13 @@ func certificate(path string, fp sign.Fingerprint) (string, []byte, error) {
 	case !ok:
 		return "", nil, diag.New(diag.Usage, "reading the revocation certificate %q: it is not a revocation", path)
 	case revocation.Fingerprint != fp:
-		return "", nil, diag.New(diag.Usage, "reading the revocation certificate %q: it revokes key %s, not %s", path, revocation.Fingerprint.Short(), fp.Short())
+		return "", nil, diag.New(
+			diag.Usage,
+			"reading the revocation certificate %q: it revokes key %s, not %s",
+			path,
+			revocation.Fingerprint.Short(),
+			fp.Short(),
+		)
 	}
 	return document.Name(), b, nil
 }

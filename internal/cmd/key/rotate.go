@@ -21,9 +21,12 @@ import (
 
 func keyRotateCommand() *cli.Command {
 	o := KeyOptions{Expires: DefaultExpiry, Kind: KeyUser}
-	inProject, again := false, false
+	inProject := false
+	again := false
 	return &cli.Command{
-		Name: "rotate", Usage: "replace a key by a successor", Args: "[KEY]",
+		Name:  "rotate",
+		Usage: "replace a key by a successor",
+		Args:  "[KEY]",
 		Long: `Makes a new key with the owner and scope of the old one, a rotation that both keys
 sign, and a revocation of the old key as superseded from now on. Earlier signatures
 of the old key stay valid.
@@ -42,7 +45,9 @@ that are unchanged since, manifests and endorsements with the new key.`,
 			cli.Bool(&inProject, "in-project", "also write the documents into the project's .ai/trust"),
 		},
 		Complete: complete.Keys(true),
-		Run:      func(ctx context.Context, c *cli.Call) error { return runKeyRotate(ctx, c, &o, inProject, again) },
+		Run: func(ctx context.Context, c *cli.Call) error {
+			return runKeyRotate(ctx, c, &o, inProject, again)
+		},
 	}
 }
 
@@ -76,16 +81,25 @@ func runKeyRotate(ctx context.Context, c *cli.Call, o *KeyOptions, inProject, ag
 	if err != nil {
 		return err
 	}
-	if err := waitFor(ctx, newest.Add(time.Second).Sub(c.Now())); err != nil {
+	err = waitFor(ctx, newest.Add(time.Second).Sub(c.Now()))
+	if err != nil {
 		return err
 	}
 	todo := slices.Concat([]string{}, signed, changed)
 	was := h.Trust.Documents(old)[0]
 	scope := was.Scope
-	if info, _ := h.Trust.Key(old); !info.Agent() {
+	info, _ := h.Trust.Key(old)
+	if !info.Agent() {
 		scope.May = union(scope.May, append(o.may, "rotate")) // keys of earlier versions lack it
 	}
-	made, err := prepareKey(ctx, c, h, NewKey{Owner: was.Owner, Kind: KeyUser}, scope, o)
+	made, err := prepareKey(
+		ctx,
+		c,
+		h,
+		NewKey{Owner: was.Owner, Kind: KeyUser},
+		scope,
+		o,
+	)
 	if err != nil {
 		return err
 	}
@@ -105,7 +119,10 @@ func runKeyRotate(ctx context.Context, c *cli.Call, o *KeyOptions, inProject, ag
 			return err
 		}
 	}
-	places, err := publishRotation(h, inProject, made.fingerprint, append([]trust.File{made.document}, files...))
+	places, err := publishRotation(h, inProject, made.fingerprint, append(
+		[]trust.File{made.document},
+		files...,
+	))
 	if err != nil {
 		return err
 	}
@@ -114,19 +131,30 @@ func runKeyRotate(ctx context.Context, c *cli.Call, o *KeyOptions, inProject, ag
 		if h, err = env.Of(c).Open(ctx, project.Lenient); err != nil {
 			return err
 		}
-		if err := h.Resign(ctx, old, signed, made.signer); err != nil {
+		err := h.Resign(ctx, old, signed, made.signer)
+		if err != nil {
 			return err
 		}
 		todo = changed
 	}
 	follows := slices.Contains(was.Scope.May, "rotate")
-	return c.UI.Show(rotated{old.String(), made.NewKey, places, todo}, func() { showRotated(c.UI, old, made, places, todo, follows) })
+	return c.UI.Show(
+		rotated{old.String(), made.NewKey, places, todo},
+		func() {
+			showRotated(c.UI, old, made, places, todo, follows)
+		},
+	)
 }
 
 // publishRotation returns the paths of the documents of a rotation to a key. With
 // inProject it writes them into the project too, with those of earlier rotations:
 // without one of them other people cannot follow.
-func publishRotation(h *project.Project, inProject bool, key sign.Fingerprint, files []trust.File) ([]string, error) {
+func publishRotation(
+	h *project.Project,
+	inProject bool,
+	key sign.Fingerprint,
+	files []trust.File,
+) ([]string, error) {
 	var paths []string
 	for _, f := range files {
 		paths = append(paths, filepath.Join(h.Dirs.Trust(), f.Name))
@@ -143,13 +171,27 @@ func publishRotation(h *project.Project, inProject bool, key sign.Fingerprint, f
 }
 
 // succession makes the documents by which the new key succeeds the old one.
-func succession(ctx context.Context, c *cli.Call, old sign.Signer, made *madeKey) ([]trust.File, error) {
-	name, rotation, err := doc.NewRotation(ctx, doc.RotationParams{Now: c.Now()}, old, made.signer)
+func succession(
+	ctx context.Context,
+	c *cli.Call,
+	old sign.Signer,
+	made *madeKey,
+) ([]trust.File, error) {
+	name, rotation, err := doc.NewRotation(
+		ctx,
+		doc.RotationParams{Now: c.Now()},
+		old,
+		made.signer,
+	)
 	if err != nil {
 		return nil, err
 	}
 	from := doc.As[*doc.Rotation](doc.Parse(name, rotation)).From
-	revocation, b, err := doc.NewRevocation(ctx, doc.RevocationParams{Reason: doc.ReasonSuperseded, CutOff: from, Now: c.Now()}, old)
+	revocation, b, err := doc.NewRevocation(
+		ctx,
+		doc.RevocationParams{Reason: doc.ReasonSuperseded, CutOff: from, Now: c.Now()},
+		old,
+	)
 	if err != nil {
 		return nil, err
 	}
@@ -174,12 +216,21 @@ func waitFor(ctx context.Context, left time.Duration) error {
 // filesSignedBy lists the project's files that a key signed: those that are as they
 // were signed, and those that changed since or are refused for another reason. newest is
 // the time of the latest signature.
-func filesSignedBy(ctx context.Context, c *cli.Call, h *project.Project, fp sign.Fingerprint) (signed, changed []string, newest time.Time, err error) {
+func filesSignedBy(
+	ctx context.Context,
+	c *cli.Call,
+	h *project.Project,
+	fp sign.Fingerprint,
+) (signed, changed []string, newest time.Time, err error) {
 	root, err := h.NeedProject()
 	if err != nil {
 		return nil, nil, newest, nil //nolint:nilerr // without a project there is nothing to sign again
 	}
-	report, err := verify.Root(ctx, verify.Params{Resolver: h.Verifier(h.Spaces), Trust: h.Trust}, root)
+	report, err := verify.Root(
+		ctx,
+		verify.Params{Resolver: h.Verifier(h.Spaces), Trust: h.Trust},
+		root,
+	)
 	if err != nil {
 		return nil, nil, newest, err
 	}
@@ -201,7 +252,13 @@ func filesSignedBy(ctx context.Context, c *cli.Call, h *project.Project, fp sign
 	return signed, changed, newest, nil
 }
 
-func showRotated(u *cli.UI, old sign.Fingerprint, made *madeKey, places, resign []string, follows bool) {
+func showRotated(
+	u *cli.UI,
+	old sign.Fingerprint,
+	made *madeKey,
+	places, resign []string,
+	follows bool,
+) {
 	u.Out("old key     %s", old.String())
 	u.Out("new key     %s", made.Fingerprint)
 	u.Out("private key %s", made.File)

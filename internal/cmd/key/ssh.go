@@ -15,7 +15,12 @@ import (
 const sshAgent = "agent"
 
 // sshKey opens the ssh key of --ssh.
-func sshKey(ctx context.Context, c *cli.Call, h *project.Project, o *KeyOptions) (*keychain.SSHKey, error) {
+func sshKey(
+	ctx context.Context,
+	c *cli.Call,
+	h *project.Project,
+	o *KeyOptions,
+) (*keychain.SSHKey, error) {
 	switch {
 	case o.NoPassphrase:
 		return nil, diag.New(diag.Usage, "making a key: --no-passphrase is for a new key pair, and --ssh makes none")

@@ -33,7 +33,9 @@ type mcpAddOptions struct {
 func mcpAddCommand() *cli.Command {
 	o := mcpAddOptions{timeout: mcpclient.DefaultTimeout}
 	return &cli.Command{
-		Name: "add", Usage: "add an MCP server and its tools", Args: "[NAME] [COMMAND…]",
+		Name:  "add",
+		Usage: "add an MCP server and its tools",
+		Args:  "[NAME] [COMMAND…]",
 		Long: `Starts the server or connects to it, shows its command or address and every tool,
 asks for confirmation, and writes signed items: one for the server and one for each
 tool. Write the command after --. Either all items are written or none.
@@ -72,8 +74,16 @@ shows each command before starting it. The paths in such a file permit nothing:
 			cli.Duration(&o.timeout, "timeout", "maximum `TIME` to connect, and of each response"),
 			cli.String(&o.from, "from", "read servers from `FILE`"),
 		}, mcpSignFlags(&o.mcpOptions)...),
-		Exclusive: [][]any{{&o.from, &o.url}, {&o.from, &o.transport}, {&o.from, &o.headers}, {&o.from, &o.env}, {&o.from, &o.cwd}},
-		Run:       func(ctx context.Context, c *cli.Call) error { return runMCPAdd(ctx, c, &o) },
+		Exclusive: [][]any{
+			{&o.from, &o.url},
+			{&o.from, &o.transport},
+			{&o.from, &o.headers},
+			{&o.from, &o.env},
+			{&o.from, &o.cwd},
+		},
+		Run: func(ctx context.Context, c *cli.Call) error {
+			return runMCPAdd(ctx, c, &o)
+		},
 	}
 }
 
@@ -82,10 +92,24 @@ func runMCPAdd(ctx context.Context, c *cli.Call, o *mcpAddOptions) error {
 	if err != nil {
 		return err
 	}
-	return withStore(ctx, c, &o.mcpOptions, project.Strict, func(s *mcpStore) error { return addServers(ctx, c, o, s, servers) })
+	return withStore(
+		ctx,
+		c,
+		&o.mcpOptions,
+		project.Strict,
+		func(s *mcpStore) error {
+			return addServers(ctx, c, o, s, servers)
+		},
+	)
 }
 
-func addServers(ctx context.Context, c *cli.Call, o *mcpAddOptions, s *mcpStore, servers []*mcpclient.Server) error {
+func addServers(
+	ctx context.Context,
+	c *cli.Call,
+	o *mcpAddOptions,
+	s *mcpStore,
+	servers []*mcpclient.Server,
+) error {
 	done := []any{}
 	failed := o.refused
 	for _, server := range servers {
@@ -99,7 +123,8 @@ func addServers(ctx context.Context, c *cli.Call, o *mcpAddOptions, s *mcpStore,
 		if err == nil {
 			added, err = addServer(ctx, c, o, s, server)
 		}
-		if err != nil && (len(servers) == 1 && len(failed) == 0 || ctx.Err() != nil || diag.CodeOf(err).Class() == diag.ClassDenied || diag.CodeOf(err).Class() == diag.ClassAuth) {
+		if err != nil &&
+			(len(servers) == 1 && len(failed) == 0 || ctx.Err() != nil || diag.CodeOf(err).Class() == diag.ClassDenied || diag.CodeOf(err).Class() == diag.ClassAuth) {
 			return err // the person declined, or nothing can be signed
 		}
 		if err != nil { // one server that does not start keeps no other from being added
@@ -132,7 +157,13 @@ func completeServerLock(ctx context.Context, s *mcpStore, name string) error {
 }
 
 // addServer adds one server and returns the JSON data of the result.
-func addServer(ctx context.Context, c *cli.Call, o *mcpAddOptions, s *mcpStore, server *mcpclient.Server) (map[string]any, error) {
+func addServer(
+	ctx context.Context,
+	c *cli.Call,
+	o *mcpAddOptions,
+	s *mcpStore,
+	server *mcpclient.Server,
+) (map[string]any, error) {
 	if err := s.loadKey(ctx); err != nil {
 		return nil, err
 	}
@@ -140,7 +171,8 @@ func addServer(ctx context.Context, c *cli.Call, o *mcpAddOptions, s *mcpStore, 
 	// it is started.
 	if o.from != "" {
 		showMcpServer(c.UI, server, surface.McpOptions(s.project).Dir)
-		if err := confirmServer(c, o.yes, "Start it and list its tools?", "starting MCP server "+server.Name, server, nil); err != nil {
+		err := confirmServer(c, o.yes, "Start it and list its tools?", "starting MCP server "+server.Name, server, nil)
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -152,7 +184,8 @@ func addServer(ctx context.Context, c *cli.Call, o *mcpAddOptions, s *mcpStore, 
 		showMcpServer(c.UI, server, surface.McpOptions(s.project).Dir)
 	}
 	showMcpOffer(c.UI, offer, !o.yes)
-	if err := confirmServer(c, o.yes, "Add it and sign an item for each tool?", "adding MCP server "+server.Name, server, offer.Tools); err != nil {
+	err = confirmServer(c, o.yes, "Add it and sign an item for each tool?", "adding MCP server "+server.Name, server, offer.Tools)
+	if err != nil {
 		return nil, err
 	}
 	files, err := offer.Items()
@@ -162,7 +195,12 @@ func addServer(ctx context.Context, c *cli.Call, o *mcpAddOptions, s *mcpStore, 
 	if err := s.Write(ctx, server.Name, files); err != nil {
 		return nil, err
 	}
-	c.UI.Out("added MCP server %s: %s, %s", server.Name, s.root.Display(mcpclient.ServerPath(server.Name)), cli.Plural(len(offer.Tools), "tool"))
+	c.UI.Out(
+		"added MCP server %s: %s, %s",
+		server.Name,
+		s.root.Display(mcpclient.ServerPath(server.Name)),
+		cli.Plural(len(offer.Tools), "tool"),
+	)
 	if len(offer.Tools) > 0 {
 		c.UI.Note("run one: rye run %s", mcpclient.ToolRef(server.Name, offer.Tools[0].Name))
 	}
@@ -200,7 +238,8 @@ func requestedServers(c *cli.Call, o *mcpAddOptions) ([]*mcpclient.Server, error
 			own.Read = &read
 			own = own.Normal()
 			s.Sandbox = &own
-		} else if o.net != "" || len(o.hosts)+len(o.allowWrite)+len(o.allowRead) > 0 {
+		} else if o.net != "" ||
+			len(o.hosts)+len(o.allowWrite)+len(o.allowRead) > 0 {
 			return nil, diag.New(diag.Usage, "adding an MCP server: --allow-read, --allow-write, --net and --host are for programs, and %s is reached at a URL", s.Name)
 		}
 	}
@@ -259,7 +298,13 @@ func describedServers(c *cli.Call, o *mcpAddOptions) ([]*mcpclient.Server, error
 	if len(command) > 0 {
 		command = command[1:]
 	}
-	s := &mcpclient.Server{Name: name, Transport: o.transport, URL: o.url, Cwd: o.cwd, Timeout: o.timeout}
+	s := &mcpclient.Server{
+		Name:      name,
+		Transport: o.transport,
+		URL:       o.url,
+		Cwd:       o.cwd,
+		Timeout:   o.timeout,
+	}
 	var errs []error
 	fail := func(format string, args ...any) *diag.Error {
 		e := diag.New(diag.Usage, "adding an MCP server: "+format, args...)
@@ -274,7 +319,8 @@ func describedServers(c *cli.Call, o *mcpAddOptions) ([]*mcpclient.Server, error
 	case s.URL != "" && len(command) > 0:
 		fail("a command and --url exclude each other")
 	case len(command) > 0:
-		s.Command, s.Args = command[0], command[1:]
+		s.Command = command[0]
+		s.Args = command[1:]
 	}
 	for _, err := range []error{mcpclient.CheckName(name), checkTypedURL(s.URL), checkCommand(s.Command)} {
 		if err != nil {
@@ -284,7 +330,8 @@ func describedServers(c *cli.Call, o *mcpAddOptions) ([]*mcpclient.Server, error
 	if s.Transport == "" {
 		s.Transport = cli.Pick(s.URL != "", mcpclient.HTTP, mcpclient.Stdio)
 	}
-	s.Env, s.Headers = map[string]string{}, map[string]string{}
+	s.Env = map[string]string{}
+	s.Headers = map[string]string{}
 	for _, word := range o.env {
 		key, value, given := strings.Cut(word, "=")
 		if !given {
@@ -334,8 +381,13 @@ func checkTypedURL(typed string) error {
 
 // checkCommand returns an error if the program of a server is an address.
 func checkCommand(program string) error {
-	if u, err := url.Parse(program); err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" {
-		return diag.New(diag.Usage, "adding an MCP server: %q is an address, and not a program", u.Redacted()).WithReason("nearest_url").WithDetail("nearest", u.Redacted())
+	u, err := url.Parse(program)
+	if err == nil &&
+		(u.Scheme == "http" || u.Scheme == "https") &&
+		u.Host != "" {
+		return diag.New(diag.Usage, "adding an MCP server: %q is an address, and not a program", u.Redacted()).
+			WithReason("nearest_url").
+			WithDetail("nearest", u.Redacted())
 	}
 	return nil
 }
@@ -355,7 +407,8 @@ func checkServer(s *mcpclient.Server) error {
 	}
 	_, fs := mcpclient.ParseServer(s.Name, config)
 	for i := range fs {
-		fs[i].Code, fs[i].Path = diag.Usage, ""
+		fs[i].Code = diag.Usage
+		fs[i].Path = ""
 	}
 	return diag.FromFindings("adding MCP server "+s.Name, fs)
 }

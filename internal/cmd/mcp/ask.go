@@ -10,8 +10,17 @@ import (
 )
 
 // connectServer connects to a server and returns its tools.
-func connectServer(ctx context.Context, c *cli.Call, s *mcpStore, server *mcpclient.Server) (*mcpclient.Offer, error) {
-	c.UI.Note("%s MCP server %s …", cli.Pick(server.Transport == mcpclient.Stdio, "starting", "connecting to"), server.Name)
+func connectServer(
+	ctx context.Context,
+	c *cli.Call,
+	s *mcpStore,
+	server *mcpclient.Server,
+) (*mcpclient.Offer, error) {
+	c.UI.Note(
+		"%s MCP server %s …",
+		cli.Pick(server.Transport == mcpclient.Stdio, "starting", "connecting to"),
+		server.Name,
+	)
 	offer, err := mcpclient.Ask(ctx, surface.McpOptions(s.project), server, c.Environ())
 	if err != nil {
 		showMcpStderr(c.UI, err)
@@ -21,7 +30,13 @@ func connectServer(ctx context.Context, c *cli.Call, s *mcpStore, server *mcpcli
 
 // confirmServer asks the user for confirmation, except with --yes. Without a
 // terminal it returns an error.
-func confirmServer(c *cli.Call, yes bool, question, doing string, server *mcpclient.Server, tools []mcpclient.Tool) error {
+func confirmServer(
+	c *cli.Call,
+	yes bool,
+	question, doing string,
+	server *mcpclient.Server,
+	tools []mcpclient.Tool,
+) error {
 	if yes {
 		return nil
 	}

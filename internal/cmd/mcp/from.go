@@ -32,7 +32,12 @@ func serversOfFile(c *cli.Call, o *mcpAddOptions) ([]*mcpclient.Server, error) {
 	}
 	b, err := env.ReadBounded(f)
 	if err != nil {
-		return nil, diag.New(cmp.Or(diag.CodeOf(err), diag.FileSystemError), "%s: %w", doing, err)
+		return nil, diag.New(
+			cmp.Or(diag.CodeOf(err), diag.FileSystemError),
+			"%s: %w",
+			doing,
+			err,
+		)
 	}
 	found, err := mcpclient.ReadClientFile(file, b, c.Arg(0))
 	if err != nil {

@@ -16,7 +16,8 @@ import (
 
 func Command() *cli.Command {
 	return &cli.Command{
-		Name: "mcp", Group: "Items",
+		Name:  "mcp",
+		Group: "Items",
 		Usage: "use the tools of external MCP servers as items",
 		Long: `A server is a signed item, mcp/servers/NAME, and each of its tools is the item
 mcp/NAME/TOOL. They are run, permitted, locked and verified like other items. A tool
@@ -50,7 +51,9 @@ type mcpListOptions struct{ tools bool }
 func mcpListCommand() *cli.Command {
 	var o mcpListOptions
 	return &cli.Command{
-		Name: "list", Usage: "list the configured servers", Args: "",
+		Name:     "list",
+		Usage:    "list the configured servers",
+		Args:     "",
 		Long:     `Starts no server. Variables are shown by name, without their values.`,
 		Examples: []string{"rye mcp list", "rye mcp list --tools", "rye mcp list --json"},
 		Flags:    []cli.Flag{cli.Bool(&o.tools, "tools", "also list their tools")},
@@ -63,7 +66,9 @@ func mcpListCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			return c.UI.Show(mcpListData(listed, o.tools), func() { showMcpList(c.UI, listed, o.tools) })
+			return c.UI.Show(mcpListData(listed, o.tools), func() {
+				showMcpList(c.UI, listed, o.tools)
+			})
 		},
 	}
 }
@@ -71,14 +76,24 @@ func mcpListCommand() *cli.Command {
 func mcpRemoveCommand() *cli.Command {
 	var o mcpOptions
 	return &cli.Command{
-		Name: "remove", Usage: "remove a server and the items of its tools", Args: "NAME",
+		Name:     "remove",
+		Usage:    "remove a server and the items of its tools",
+		Args:     "NAME",
 		Long:     `Starts no server. Fails if the folder of the tools contains other files.`,
 		Examples: []string{"rye mcp remove github", "rye mcp remove github --space user"},
 		Codes:    []diag.Code{diag.ItemNotFound, diag.AmbiguousItem},
 		Flags:    []cli.Flag{mcpSpaceFlag(&o)},
 		Complete: completeServers,
 		Run: func(ctx context.Context, c *cli.Call) error {
-			return withStore(ctx, c, &o, project.Lenient, func(s *mcpStore) error { return removeServer(ctx, c, s) })
+			return withStore(
+				ctx,
+				c,
+				&o,
+				project.Lenient,
+				func(s *mcpStore) error {
+					return removeServer(ctx, c, s)
+				},
+			)
 		},
 	}
 }

@@ -20,7 +20,9 @@ type mcpRefreshOptions struct {
 func mcpRefreshCommand() *cli.Command {
 	var o mcpRefreshOptions
 	return &cli.Command{
-		Name: "refresh", Usage: "compare the tools of servers and accept changes", Args: "[NAME]",
+		Name:  "refresh",
+		Usage: "compare the tools of servers and accept changes",
+		Args:  "[NAME]",
 		Long: `Starts the server or connects to it, and shows every tool that is new, removed, or
 described differently from its signed item. Nothing changes before you confirm. Items
 of unchanged tools stay as they are, with your own edits.
@@ -30,7 +32,10 @@ answer does not stop the others; the exit status is then that of its error.`,
 		Examples: []string{"rye mcp refresh github", "rye mcp refresh github --yes --json", "rye mcp refresh --all"},
 		Codes: []diag.Code{diag.ItemNotFound, diag.ConsentRequired, diag.HiddenChars, diag.TooLarge, diag.ValidationFailed, diag.ExecutionFailed,
 			diag.Timeout, diag.Network, diag.AuthFailed, diag.AuthRequired},
-		Flags:    append([]cli.Flag{cli.Bool(&o.all, "all", "every server of the space")}, mcpSignFlags(&o.mcpOptions)...),
+		Flags: append(
+			[]cli.Flag{cli.Bool(&o.all, "all", "every server of the space")},
+			mcpSignFlags(&o.mcpOptions)...,
+		),
 		Complete: completeServers,
 		Run: func(ctx context.Context, c *cli.Call) error {
 			if o.all == (c.Arg(0) != "") {
@@ -71,7 +76,8 @@ func refreshServer(ctx context.Context, c *cli.Call, o *mcpOptions, s *mcpStore)
 		return c.UI.Show(data, func() { showUnchanged(c.UI, r) })
 	}
 	showRefreshed(c.UI, r, !o.yes)
-	if err := confirmServer(c, o.yes, "Accept and sign these changes?", "refreshing MCP server "+r.name, r.offer.Server, nil); err != nil {
+	err = confirmServer(c, o.yes, "Accept and sign these changes?", "refreshing MCP server "+r.name, r.offer.Server, nil)
+	if err != nil {
 		var e *diag.Error
 		if errors.As(err, &e) {
 			return e.WithDetail("changes", data)
@@ -82,7 +88,12 @@ func refreshServer(ctx context.Context, c *cli.Call, o *mcpOptions, s *mcpStore)
 		return err
 	}
 	return c.UI.Show(data, func() {
-		c.UI.Out("accepted: %d added, %d changed, %d removed", len(r.diff.Added), len(r.diff.Changed), len(r.diff.Removed))
+		c.UI.Out(
+			"accepted: %d added, %d changed, %d removed",
+			len(r.diff.Added),
+			len(r.diff.Changed),
+			len(r.diff.Removed),
+		)
 	})
 }
 
@@ -113,7 +124,8 @@ func acceptServer(ctx context.Context, c *cli.Call, s *mcpStore, r refreshed) er
 	if err := s.loadKey(ctx); err != nil {
 		return err
 	}
-	if err := s.Write(ctx, r.name, r.diff.Files); err != nil {
+	err := s.Write(ctx, r.name, r.diff.Files)
+	if err != nil {
 		return err
 	}
 	if err := s.project.RefreshLock(ctx, s.reports); err != nil {

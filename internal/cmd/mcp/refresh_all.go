@@ -41,7 +41,8 @@ func refreshServers(ctx context.Context, c *cli.Call, o *mcpOptions, s *mcpStore
 		}
 	}
 	for i := range all {
-		if r := &all[i]; r.err == nil && !r.diff.Empty() {
+		r := &all[i]
+		if r.err == nil && !r.diff.Empty() {
 			if r.err = acceptServer(ctx, c, s, *r); r.err != nil {
 				showRefreshError(c.UI, r.name, r.err)
 			}
@@ -58,7 +59,10 @@ func showRefreshedOf(u *cli.UI, r refreshed, asked bool) {
 	case r.diff.Empty():
 		showUnchanged(u, r)
 	default:
-		u.Out("%s", u.Style(cli.Bold, "MCP server "+r.name+": "+reachedBy(r.offer.Server)))
+		u.Out("%s", u.Style(
+			cli.Bold,
+			"MCP server "+r.name+": "+reachedBy(r.offer.Server),
+		))
 		showRefreshed(u, r, asked)
 	}
 }
@@ -98,7 +102,13 @@ func confirmServers(c *cli.Call, yes bool, changed []refreshed) error {
 	}
 	c.UI.Out("changes of %s:", cli.Plural(len(changed), "MCP server"))
 	for _, r := range changed {
-		c.UI.Out("  %s: %d added, %d changed, %d removed", r.name, len(r.diff.Added), len(r.diff.Changed), len(r.diff.Removed))
+		c.UI.Out(
+			"  %s: %d added, %d changed, %d removed",
+			r.name,
+			len(r.diff.Added),
+			len(r.diff.Changed),
+			len(r.diff.Removed),
+		)
 	}
 	yes, err := c.Confirm("Accept and sign all of them?")
 	if err != nil {
@@ -145,7 +155,12 @@ func showAllRefreshed(u *cli.UI, all []refreshed) error {
 			accepted++
 		}
 	}
-	data := map[string]any{"servers": refreshedData(all), "count": len(all), "accepted": accepted, "failed": len(errs)}
+	data := map[string]any{
+		"servers":  refreshedData(all),
+		"count":    len(all),
+		"accepted": accepted,
+		"failed":   len(errs),
+	}
 	human := func() {
 		u.Out("%s: changes of %d accepted, %d failed", cli.Plural(len(all), "MCP server"), accepted, len(errs))
 	}

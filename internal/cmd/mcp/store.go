@@ -24,7 +24,13 @@ type mcpStore struct {
 
 // withStore opens the store of o.space and calls do while no other process changes
 // its servers.
-func withStore(ctx context.Context, c *cli.Call, o *mcpOptions, m project.Mode, do func(s *mcpStore) error) error {
+func withStore(
+	ctx context.Context,
+	c *cli.Call,
+	o *mcpOptions,
+	m project.Mode,
+	do func(s *mcpStore) error,
+) error {
 	p, err := env.WithKey(c, o.key).Open(ctx, m)
 	if err != nil {
 		return err

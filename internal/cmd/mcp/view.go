@@ -15,7 +15,10 @@ func showMcpServer(u *cli.UI, s *mcpclient.Server, dir string) {
 	u.Out("%s", u.Style(cli.Bold, "MCP server "+s.Name))
 	t := cli.NewTable("server")
 	if s.Transport == mcpclient.Stdio {
-		t.Add("  command", view.ArgumentLine(append([]string{s.Command}, s.Args...)))
+		t.Add("  command", view.ArgumentLine(append(
+			[]string{s.Command},
+			s.Args...,
+		)))
 		t.Add("  folder", strings.TrimSuffix(dir+"/"+s.Cwd, "/"))
 	} else {
 		t.Add("  address", s.URL)
@@ -149,7 +152,8 @@ func showMcpList(u *cli.UI, listed []mcpclient.Listed, tools bool) {
 	}
 	t := cli.NewTable("servers")
 	for _, l := range listed {
-		how, state := "", u.Style(cli.Green, "signed")
+		how := ""
+		state := u.Style(cli.Green, "signed")
 		if l.Server != nil {
 			how = reachedBy(l.Server)
 		}
@@ -159,10 +163,26 @@ func showMcpList(u *cli.UI, listed []mcpclient.Listed, tools bool) {
 		case l.Shadow:
 			state = u.Style(cli.Dim, "shadowed")
 		}
-		t.Add(l.Name, l.Space, cli.Plural(len(l.Files), "tool"), state, how)
+		t.Add(
+			l.Name,
+			l.Space,
+			cli.Plural(len(l.Files), "tool"),
+			state,
+			how,
+		)
 		for _, tool := range l.Tools {
 			line, _ := firstLineOf(tool.Description)
-			t.Add("  "+tool.Name, "", "", cli.Pick(tool.Err == nil, cli.Styled(""), u.Style(cli.Red, "refused")), line)
+			t.Add(
+				"  "+tool.Name,
+				"",
+				"",
+				cli.Pick(
+					tool.Err == nil,
+					cli.Styled(""),
+					u.Style(cli.Red, "refused"),
+				),
+				line,
+			)
 		}
 	}
 	u.Table(t)

@@ -15,7 +15,8 @@ import (
 func AuditCommand() *cli.Command {
 	var o env.PackageOptions
 	return &cli.Command{
-		Name: "audit", Group: env.PackagesGroup,
+		Name:  "audit",
+		Group: env.PackagesGroup,
 		Usage: "check the locked bundles against current keys and rules",
 		Long: `For each bundle of rye.lock, prints its signers and whether their keys are still
 trusted, its executables, the capabilities that its items ask for, the items that are
@@ -31,7 +32,9 @@ worst finding decides the exit status. Uses no network and changes nothing.`,
 			diag.Expired, diag.Revoked, diag.SignerChanged, diag.Threshold, diag.PolicyDenied,
 		},
 		Flags: env.PackageFlags(&o),
-		Run:   func(ctx context.Context, c *cli.Call) error { return runAudit(ctx, c, &o) },
+		Run: func(ctx context.Context, c *cli.Call) error {
+			return runAudit(ctx, c, &o)
+		},
 	}
 }
 
@@ -45,7 +48,12 @@ func runAudit(ctx context.Context, c *cli.Call, o *env.PackageOptions) error {
 		return err
 	}
 	err = diag.FromFindings("auditing", a.Findings)
-	return c.UI.Report(err, a, a.Findings, func() { showAudit(c.UI, a) })
+	return c.UI.Report(
+		err,
+		a,
+		a.Findings,
+		func() { showAudit(c.UI, a) },
+	)
 }
 
 func showAudit(u *cli.UI, a *packages.Audit) {
@@ -68,7 +76,8 @@ func showAudit(u *cli.UI, a *packages.Audit) {
 		t.Add("rule", r.Key, r.Value, r.Where())
 	}
 	u.Table(t)
-	errs, warns := 0, 0
+	errs := 0
+	warns := 0
 	for _, f := range a.Findings {
 		u.Finding(f)
 		if f.Severity == diag.SeverityError {
@@ -77,7 +86,12 @@ func showAudit(u *cli.UI, a *packages.Audit) {
 			warns++
 		}
 	}
-	u.Out("%s audited, %s, %s", cli.Plural(len(a.Bundles), "bundle"), cli.Plural(errs, "error"), cli.Plural(warns, "warning"))
+	u.Out(
+		"%s audited, %s, %s",
+		cli.Plural(len(a.Bundles), "bundle"),
+		cli.Plural(errs, "error"),
+		cli.Plural(warns, "warning"),
+	)
 }
 
 // signerLabel returns a key, its owner, and why it is not trusted.

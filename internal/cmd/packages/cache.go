@@ -31,7 +31,8 @@ type vendorOptions struct {
 func VendorCommand() *cli.Command {
 	var o vendorOptions
 	return &cli.Command{
-		Name: "vendor", Group: env.PackagesGroup,
+		Name:  "vendor",
+		Group: env.PackagesGroup,
 		Usage: "commit installed bundles with the project",
 		Long: `Writes vendor: true into rye.yaml, installs the locked bundles, and removes the line
 of installed bundles from .gitignore. Vendored bundles are verified like all others.
@@ -39,13 +40,19 @@ of installed bundles from .gitignore. Vendored bundles are verified like all oth
 		Examples: []string{"rye vendor", "rye vendor --off"},
 		Codes:    env.PackageCodes(diag.LockMissing, diag.ValidationFailed),
 		Flags:    env.PackageFlags(&o.PackageOptions, cli.Bool(&o.off, "off", "keep installed bundles out of git again")),
-		Run:      func(ctx context.Context, c *cli.Call) error { return runVendor(ctx, c, &o) },
+		Run: func(ctx context.Context, c *cli.Call) error {
+			return runVendor(ctx, c, &o)
+		},
 	}
 }
 
 func runVendor(ctx context.Context, c *cli.Call, o *vendorOptions) error {
 	return env.ChangePackages(ctx, c, &o.PackageOptions, func(x *project.Packages) (*packages.Result, error) {
-		r, err := x.Vendor(ctx, !o.off, ask.ConfirmChanges(c, x, false, "locking"))
+		r, err := x.Vendor(
+			ctx,
+			!o.off,
+			ask.ConfirmChanges(c, x, false, "locking"),
+		)
 		if err != nil {
 			return nil, err
 		}
@@ -80,7 +87,8 @@ func removeLine(dir, name, line string) error {
 
 func CacheCommand() *cli.Command {
 	return &cli.Command{
-		Name: "cache", Group: env.PackagesGroup,
+		Name:  "cache",
+		Group: env.PackagesGroup,
 		Usage: "show, clean and verify the cache of fetched bundles",
 		Subs:  []*cli.Command{cacheInfoCommand(), cacheGCCommand(), cacheVerifyCommand()},
 	}
@@ -88,7 +96,8 @@ func CacheCommand() *cli.Command {
 
 func cacheInfoCommand() *cli.Command {
 	return &cli.Command{
-		Name: "info", Usage: "show the directory of the cache and its size",
+		Name:     "info",
+		Usage:    "show the directory of the cache and its size",
 		Examples: []string{"rye cache info"},
 		Codes:    []diag.Code{diag.FileSystemError},
 		Run: func(ctx context.Context, c *cli.Call) error {
@@ -134,7 +143,8 @@ type cacheGCOptions struct {
 func cacheGCCommand() *cli.Command {
 	var o cacheGCOptions
 	return &cli.Command{
-		Name: "gc", Usage: "remove cached bundles and packages that were not used for long",
+		Name:  "gc",
+		Usage: "remove cached bundles and packages that were not used for long",
 		Long: `rye fetches a removed bundle again when it needs it, if its remote still has it. rye sync
 fetches removed packages of Python tools.`,
 		Examples: []string{"rye cache gc", "rye cache gc --all --dry-run"},
@@ -145,7 +155,9 @@ fetches removed packages of Python tools.`,
 			cli.Bool(&o.dryRun, "dry-run", "show what would be removed and change nothing"),
 		},
 		Exclusive: [][]any{{&o.unused, &o.all}},
-		Run:       func(ctx context.Context, c *cli.Call) error { return runCacheGC(ctx, c, &o) },
+		Run: func(ctx context.Context, c *cli.Call) error {
+			return runCacheGC(ctx, c, &o)
+		},
 	}
 }
 
@@ -164,7 +176,14 @@ func runCacheGC(ctx context.Context, c *cli.Call, o *cacheGCOptions) error {
 	}
 	return c.UI.Show(freed, func() {
 		verb := cli.Pick(p.DryRun, "would free", "freed")
-		c.UI.Out("%s %s: %s, %s, %s", verb, bytesText(freed.Bytes), cli.Plural(freed.Snapshots, "bundle"), cli.Plural(freed.Remotes, "remote"), cli.Plural(freed.Wheels, "Python package"))
+		c.UI.Out(
+			"%s %s: %s, %s, %s",
+			verb,
+			bytesText(freed.Bytes),
+			cli.Plural(freed.Snapshots, "bundle"),
+			cli.Plural(freed.Remotes, "remote"),
+			cli.Plural(freed.Wheels, "Python package"),
+		)
 	})
 }
 
@@ -174,11 +193,14 @@ type cacheVerifyOptions struct{ repair bool }
 func cacheVerifyCommand() *cli.Command {
 	var o cacheVerifyOptions
 	return &cli.Command{
-		Name: "verify", Usage: "check the hashes of all cached bundles",
+		Name:     "verify",
+		Usage:    "check the hashes of all cached bundles",
 		Examples: []string{"rye cache verify", "rye cache verify --repair"},
 		Codes:    []diag.Code{diag.HashMismatch, diag.FileSystemError},
 		Flags:    []cli.Flag{cli.Bool(&o.repair, "repair", "remove damaged bundles; rye fetches them again when needed")},
-		Run:      func(ctx context.Context, c *cli.Call) error { return runCacheVerify(ctx, c, &o) },
+		Run: func(ctx context.Context, c *cli.Call) error {
+			return runCacheVerify(ctx, c, &o)
+		},
 	}
 }
 

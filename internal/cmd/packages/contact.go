@@ -33,11 +33,13 @@ func unknownSigner(err error) (lock.Module, bool) {
 		m.Version, _ = facts["version"].(string)
 		return m, code == diag.KeyUnknown && reason == "release_scope" && err == nil
 	}
-	if m, ok := of(e.Code, e.Reason, e.Details); ok {
+	m, ok := of(e.Code, e.Reason, e.Details)
+	if ok {
 		return m, true
 	}
 	for _, f := range e.Findings {
-		if m, ok := of(f.Code, f.Reason, f.Facts); ok {
+		m, ok := of(f.Code, f.Reason, f.Facts)
+		if ok {
 			return m, true
 		}
 	}
@@ -49,12 +51,20 @@ func unknownSigner(err error) (lock.Module, bool) {
 // A scope has one list of kinds and one of ids, so a key of "tool gh/x" and "knowledge lab/y"
 // may sign "tool lab/y" too: the question shows both lists. The grant names no release. It is
 // written before the release is judged again, and stays if the release changed.
-func firstContact(ctx context.Context, c *cli.Call, o *addOptions, m lock.Module, refused error) (*packages.Inspection, error) {
+func firstContact(
+	ctx context.Context,
+	c *cli.Call,
+	o *addOptions,
+	m lock.Module,
+	refused error,
+) (*packages.Inspection, error) {
 	headless := c.UI.AsJSON || !c.Isatty(c.Stdin)
 	if headless && o.trust == "" {
 		var e *diag.Error
 		if errors.As(refused, &e) && e.Reason == "release_scope" {
-			return nil, e.WithReason("first_contact").WithDetail("source", strings.Join(c.Args, " "))
+			return nil, e.
+				WithReason("first_contact").
+				WithDetail("source", strings.Join(c.Args, " "))
 		}
 		return nil, refused
 	}
@@ -62,7 +72,12 @@ func firstContact(ctx context.Context, c *cli.Call, o *addOptions, m lock.Module
 	if lock.IsPseudo(version) {
 		version = lock.PseudoCommit(version)
 	}
-	in, err := ask.Inspect(ctx, c, &o.PackageOptions, packages.Query{ID: m.ID, Version: version})
+	in, err := ask.Inspect(
+		ctx,
+		c,
+		&o.PackageOptions,
+		packages.Query{ID: m.ID, Version: version},
+	)
 	if err != nil {
 		return nil, err
 	}
@@ -75,8 +90,10 @@ func firstContact(ctx context.Context, c *cli.Call, o *addOptions, m lock.Module
 		return nil, err
 	}
 	if o.trust != "" && !sign.MatchFingerprint(o.trust, k.Public) {
-		return nil, diag.New(diag.KeyUnknown, "trusting the signer of %s: its fingerprint is not the given one", m).WithReason("other_fingerprint").
-			WithDetail("expected", o.trust).WithDetail("found", k.Fingerprint.String())
+		return nil, diag.New(diag.KeyUnknown, "trusting the signer of %s: its fingerprint is not the given one", m).
+			WithReason("other_fingerprint").
+			WithDetail("expected", o.trust).
+			WithDetail("found", k.Fingerprint.String())
 	}
 	g := keychain.Grant{Document: k.Document, Scope: k.Wish}
 	showContact(c, in, k)
@@ -87,7 +104,12 @@ func firstContact(ctx context.Context, c *cli.Call, o *addOptions, m lock.Module
 	}
 	added, err := h.Keys.AddGrant(ctx, g)
 	if err == nil {
-		c.UI.Note("trusting %s (%s) for %s", k.Fingerprint.Short(), k.Owner, g.Scope.String())
+		c.UI.Note(
+			"trusting %s (%s) for %s",
+			k.Fingerprint.Short(),
+			k.Owner,
+			g.Scope.String(),
+		)
 		c.UI.Note("grant %s", added.Path)
 	}
 	return in, err
@@ -111,7 +133,9 @@ func showContact(c *cli.Call, in *packages.Inspection, k *ask.OfferedKey) {
 
 // askContact asks whether to write the grant, and permits the user to edit it.
 func askContact(c *cli.Call, k *ask.OfferedKey, g *keychain.Grant) error {
-	answer, err := c.Ask("Trust this key for kinds " + strings.Join(g.Scope.Kinds, ", ") + " of " + strings.Join(g.Scope.Namespaces, ", ") + "? [y/N/e(dit)] ")
+	answer, err := c.Ask(
+		"Trust this key for kinds " + strings.Join(g.Scope.Kinds, ", ") + " of " + strings.Join(g.Scope.Namespaces, ", ") + "? [y/N/e(dit)] ",
+	)
 	if err != nil {
 		return err
 	}

@@ -21,7 +21,8 @@ type sbomOptions struct{ serial bool }
 func SbomCommand() *cli.Command {
 	var o sbomOptions
 	return &cli.Command{
-		Name: "sbom", Group: env.PackagesGroup,
+		Name:  "sbom",
+		Group: env.PackagesGroup,
 		Usage: "print a bill of materials of the project",
 		Long: `Prints CycloneDX 1.6. Reads only rye.lock: bundles with version, origin, hashes and
 signing keys, the system bundle, the members of the workspace, the locked items with
@@ -33,7 +34,9 @@ serial number.`,
 		Examples: []string{"rye sbom > sbom.cdx.json", "rye sbom --json"},
 		Codes:    []diag.Code{diag.LockMissing, diag.LockStale, diag.ParsingError, diag.ItemNotFound},
 		Flags:    []cli.Flag{cli.Bool(&o.serial, "serial", "add a random serial number")},
-		Run:      func(ctx context.Context, c *cli.Call) error { return runSBOM(ctx, c, &o) },
+		Run: func(ctx context.Context, c *cli.Call) error {
+			return runSBOM(ctx, c, &o)
+		},
 	}
 }
 
@@ -43,7 +46,12 @@ func runSBOM(ctx context.Context, c *cli.Call, o *sbomOptions) error {
 		return err
 	}
 	sl := h.Lock
-	p := sbom.Params{Lock: sl.Lock, System: h.System(), Program: c.Program.Version, Epoch: c.Getenv("SOURCE_DATE_EPOCH")}
+	p := sbom.Params{
+		Lock:    sl.Lock,
+		System:  h.System(),
+		Program: c.Program.Version,
+		Epoch:   c.Getenv("SOURCE_DATE_EPOCH"),
+	}
 	if sl.ProjectFile != nil {
 		p.Project = sl.ProjectFile.Name()
 	}
@@ -60,7 +68,9 @@ func runSBOM(ctx context.Context, c *cli.Call, o *sbomOptions) error {
 	if err != nil {
 		return err
 	}
-	return c.UI.Show(d, func() { c.UI.Raw(string(hidden.JSON(text))) })
+	return c.UI.Show(d, func() {
+		c.UI.Raw(string(hidden.JSON(text)))
+	})
 }
 
 // currentLock returns the project, or an error if its lock is missing or stale.
@@ -72,7 +82,8 @@ func currentLock(ctx context.Context, c *cli.Call) (*project.Project, error) {
 	if _, err := h.NeedProject(); err != nil {
 		return nil, err
 	}
-	if err := diag.Join("reading "+lock.LockFile, h.LockErrs); err != nil {
+	err = diag.Join("reading "+lock.LockFile, h.LockErrs)
+	if err != nil {
 		return nil, err
 	}
 	if h.Lock == nil {
@@ -88,9 +99,17 @@ func currentLock(ctx context.Context, c *cli.Call) (*project.Project, error) {
 // uuid returns a random UUID, version 4.
 func uuid(random io.Reader) (string, error) {
 	var b [16]byte
-	if _, err := io.ReadFull(random, b[:]); err != nil {
+	_, err := io.ReadFull(random, b[:])
+	if err != nil {
 		return "", diag.New(diag.FileSystemError, "reading random bytes: %w", err)
 	}
 	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
-	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:]), nil
+	return fmt.Sprintf(
+		"%x-%x-%x-%x-%x",
+		b[:4],
+		b[4:6],
+		b[6:8],
+		b[8:10],
+		b[10:],
+	), nil
 }

@@ -22,8 +22,10 @@ type updateOptions struct {
 func UpdateCommand() *cli.Command {
 	var o updateOptions
 	return &cli.Command{
-		Name: "update", Group: env.PackagesGroup,
-		Usage: "raise the requirements of rye.yaml to the newest versions", Args: "[BUNDLE…]",
+		Name:  "update",
+		Group: env.PackagesGroup,
+		Usage: "raise the requirements of rye.yaml to the newest versions",
+		Args:  "[BUNDLE…]",
 		Long: `Excluded versions, versions younger than policy.min-age, and pre-releases that
 rye.yaml does not name are not selected. If a tag no longer names the locked commit,
 nothing is updated.
@@ -51,7 +53,8 @@ the lines that differ.`,
 func OutdatedCommand() *cli.Command {
 	var o env.PackageOptions
 	return &cli.Command{
-		Name: "outdated", Group: env.PackagesGroup,
+		Name:  "outdated",
+		Group: env.PackagesGroup,
 		Usage: "show locked bundles that have newer versions",
 		Long: `Asks each remote once. If a tag no longer names the locked commit, the list is
 printed and the command fails. The newest version of a remote that does not answer
@@ -59,7 +62,9 @@ is unknown; the command fails then too, with exit status 9.`,
 		Examples: []string{"rye outdated", "rye outdated --json"},
 		Codes:    []diag.Code{diag.LockMissing, diag.TagMoved, diag.ImpostorCommit, diag.LockRepointed, diag.Network},
 		Flags:    env.PackageFlags(&o),
-		Run:      func(ctx context.Context, c *cli.Call) error { return runOutdated(ctx, c, &o) },
+		Run: func(ctx context.Context, c *cli.Call) error {
+			return runOutdated(ctx, c, &o)
+		},
 	}
 }
 
@@ -76,7 +81,11 @@ func runOutdated(ctx context.Context, c *cli.Call, o *env.PackageOptions) error 
 	}
 	outdated := []packages.Outdated{}
 	for _, b := range list {
-		if b.Newest != b.Locked || b.Held != "" || b.Alarm != "" || b.State != "" || c.UI.Detailed {
+		if b.Newest != b.Locked ||
+			b.Held != "" ||
+			b.Alarm != "" ||
+			b.State != "" ||
+			c.UI.Detailed {
 			outdated = append(outdated, b)
 		}
 	}
@@ -84,7 +93,9 @@ func runOutdated(ctx context.Context, c *cli.Call, o *env.PackageOptions) error 
 	if err != nil && c.UI.AsJSON {
 		return cli.Shown(err, data)
 	}
-	show := c.UI.Show(data, func() { showOutdated(c.UI, outdated, len(list)) })
+	show := c.UI.Show(data, func() {
+		showOutdated(c.UI, outdated, len(list))
+	})
 	if err != nil {
 		return err
 	}
@@ -113,8 +124,10 @@ func showOutdated(u *cli.UI, list []packages.Outdated, all int) {
 func InfoCommand() *cli.Command {
 	var o env.PackageOptions
 	return &cli.Command{
-		Name: "info", Group: env.PackagesGroup,
-		Usage: "show the versions of a bundle and what it brings", Args: "SOURCE[@VERSION]",
+		Name:  "info",
+		Group: env.PackagesGroup,
+		Usage: "show the versions of a bundle and what it brings",
+		Args:  "SOURCE[@VERSION]",
 		Long: `Prints the entry of rye.lock and the versions that the remote has. Of a bundle that is
 not locked, or with a version, also what the release brings: signers, items,
 capabilities, executables and hosts. This works before you trust the signer; nothing is
@@ -122,6 +135,8 @@ verified or installed.`,
 		Examples: []string{"rye info github.com/acme/tools", "rye info github.com/acme/tools@v1.4.0", "rye info tools --offline"},
 		Codes:    []diag.Code{diag.SourceNotFound, diag.VersionNotFound, diag.Unsigned, diag.Network, diag.AuthRequired},
 		Flags:    env.PackageFlags(&o),
-		Run:      func(ctx context.Context, c *cli.Call) error { return env.ShowInfo(ctx, c, &o) },
+		Run: func(ctx context.Context, c *cli.Call) error {
+			return env.ShowInfo(ctx, c, &o)
+		},
 	}
 }

@@ -22,8 +22,10 @@ type addOptions struct {
 func AddCommand() *cli.Command {
 	var o addOptions
 	return &cli.Command{
-		Name: "add", Group: env.PackagesGroup,
-		Usage: "require bundles, lock and install them", Args: "SOURCE[@VERSION]…",
+		Name:  "add",
+		Group: env.PackagesGroup,
+		Usage: "require bundles, lock and install them",
+		Args:  "SOURCE[@VERSION]…",
 		Long: `SOURCE is a host path (github.com/acme/tools, git.host/repo//folder), a git URL or
 a folder (./tools), or a bundle of a registry that you pinned (registry:HOST/NS/NAME,
 registry:NS/NAME for the default one). VERSION is a version or a commit; the default is the newest
@@ -47,9 +49,19 @@ are used only where prefer of rye.yaml names the bundle.`,
 			"rye add registry:rye.acme.io/acme.io/tools",
 			"rye add github.com/acme/tools --trust FINGERPRINT",
 		},
-		Codes: env.PackageCodes(diag.AmbiguousItem, diag.SourceMoved, diag.VersionMismatch, diag.ConsentRequired, diag.LogProof, diag.LogEquivocation, diag.Rollback),
+		Codes: env.PackageCodes(
+			diag.AmbiguousItem,
+			diag.SourceMoved,
+			diag.VersionMismatch,
+			diag.ConsentRequired,
+			diag.LogProof,
+			diag.LogEquivocation,
+			diag.Rollback,
+		),
 		Flags: env.ConsentFlags(&o.ConsentOptions, cli.String(&o.trust, "trust", "trust an unknown signer that has this whole `FINGERPRINT`")),
-		Run:   func(ctx context.Context, c *cli.Call) error { return runAdd(ctx, c, &o) },
+		Run: func(ctx context.Context, c *cli.Call) error {
+			return runAdd(ctx, c, &o)
+		},
 	}
 }
 
@@ -88,15 +100,19 @@ func runAdd(ctx context.Context, c *cli.Call, o *addOptions) error {
 func RemoveCommand() *cli.Command {
 	var o env.PackageOptions
 	return &cli.Command{
-		Name: "remove", Group: env.PackagesGroup,
-		Usage: "remove bundles from the requirements", Args: "BUNDLE…",
+		Name:  "remove",
+		Group: env.PackagesGroup,
+		Usage: "remove bundles from the requirements",
+		Args:  "BUNDLE…",
 		Long: `BUNDLE is an id in rye.yaml, or its end if only one id ends with it. Bundles that no
 other bundle requires leave rye.lock and the space; rye.sum keeps their digests.`,
 		Examples: []string{"rye remove github.com/acme/tools", "rye remove tools"},
 		Codes:    env.PackageCodes(diag.AmbiguousItem),
 		Flags:    env.PackageFlags(&o),
 		Run: func(ctx context.Context, c *cli.Call) error {
-			return env.ChangeAndLock(ctx, c, &o, func(x *project.Packages) (*packages.Result, error) { return x.Remove(ctx, c.Args) })
+			return env.ChangeAndLock(ctx, c, &o, func(x *project.Packages) (*packages.Result, error) {
+				return x.Remove(ctx, c.Args)
+			})
 		},
 	}
 }
@@ -110,8 +126,10 @@ type lockOptions struct {
 func LockCommand() *cli.Command {
 	var o lockOptions
 	return &cli.Command{
-		Name: "lock", Group: env.PackagesGroup,
-		Usage: "compute rye.lock", Args: "",
+		Name:  "lock",
+		Group: env.PackagesGroup,
+		Usage: "compute rye.lock",
+		Args:  "",
 		Long: `Locked versions stay locked. New requirements of rye.yaml are resolved, and each
 remote is asked whether its tags still name the locked commits. If rye.lock has merge
 conflict markers, both sides are resolved again. A release that was not locked before
@@ -123,7 +141,9 @@ rye.lock does not match rye.yaml.`,
 		Examples: []string{"rye lock", "rye lock --check     # in CI"},
 		Codes:    env.PackageCodes(diag.LockMissing, diag.Drift, diag.ConsentRequired),
 		Flags:    env.ConsentFlags(&o.ConsentOptions, cli.Bool(&o.check, "check", "change nothing; fail if the lock is missing or stale")),
-		Run:      func(ctx context.Context, c *cli.Call) error { return runLock(ctx, c, &o) },
+		Run: func(ctx context.Context, c *cli.Call) error {
+			return runLock(ctx, c, &o)
+		},
 	}
 }
 
@@ -163,7 +183,8 @@ type syncOptions struct {
 func SyncCommand() *cli.Command {
 	var o syncOptions
 	return &cli.Command{
-		Name: "sync", Group: env.PackagesGroup,
+		Name:  "sync",
+		Group: env.PackagesGroup,
 		Usage: "make the installed bundles equal rye.lock",
 		Long: `Installs missing and changed bundles, from the cache or from their locked address,
 and removes others. Fetches the locked packages of Python tools (# /// script). A stale lock is computed again first, except with --locked,
@@ -172,13 +193,16 @@ needs the network only for bundles that are not in the cache.`,
 		Examples: []string{"rye sync", "rye sync --frozen", "rye sync --locked     # in CI"},
 		Codes:    env.PackageCodes(diag.LockMissing, diag.ConsentRequired),
 		Flags:    env.ConsentFlags(&o.ConsentOptions, cli.Bool(&o.frozen, "frozen", "install the locked bundles and resolve nothing")),
-		Run:      func(ctx context.Context, c *cli.Call) error { return runSync(ctx, c, &o) },
+		Run: func(ctx context.Context, c *cli.Call) error {
+			return runSync(ctx, c, &o)
+		},
 	}
 }
 
 func runSync(ctx context.Context, c *cli.Call, o *syncOptions) error {
 	return env.ChangePackages(ctx, c, &o.PackageOptions, func(x *project.Packages) (*packages.Result, error) {
-		if e := env.PackagesEnv(c, &o.PackageOptions); e.KeepsLock() && !o.frozen && !o.Locked {
+		e := env.PackagesEnv(c, &o.PackageOptions)
+		if e.KeepsLock() && !o.frozen && !o.Locked {
 			if _, err := x.CheckLock(ctx); err != nil {
 				return nil, err
 			}
@@ -216,13 +240,16 @@ type pruneOptions struct {
 func PruneCommand() *cli.Command {
 	var o pruneOptions
 	return &cli.Command{
-		Name: "prune", Group: env.PackagesGroup,
+		Name:     "prune",
+		Group:    env.PackagesGroup,
 		Usage:    "remove installed bundles that are not in rye.lock",
 		Examples: []string{"rye prune --dry-run"},
 		Codes:    []diag.Code{diag.FileSystemError, diag.LockStale},
 		Flags:    env.PackageFlags(&o.PackageOptions, cli.Bool(&o.dryRun, "dry-run", "show what would be removed and change nothing")),
 		Run: func(ctx context.Context, c *cli.Call) error {
-			return env.ChangePackages(ctx, c, &o.PackageOptions, func(x *project.Packages) (*packages.Result, error) { return x.Prune(ctx, o.dryRun) })
+			return env.ChangePackages(ctx, c, &o.PackageOptions, func(x *project.Packages) (*packages.Result, error) {
+				return x.Prune(ctx, o.dryRun)
+			})
 		},
 	}
 }

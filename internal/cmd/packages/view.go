@@ -13,14 +13,17 @@ import (
 func TreeCommand() *cli.Command {
 	var o env.PackageOptions
 	return &cli.Command{
-		Name: "tree", Group: env.PackagesGroup,
+		Name:  "tree",
+		Group: env.PackagesGroup,
 		Usage: "show which bundle requires which",
 		Long: `Reads only rye.lock. (…) marks a bundle whose requirements are already shown
 above.`,
 		Examples: []string{"rye tree", "rye tree --json"},
 		Codes:    []diag.Code{diag.LockMissing},
 		Flags:    env.PackageFlags(&o),
-		Run:      func(ctx context.Context, c *cli.Call) error { return runTree(ctx, c, &o) },
+		Run: func(ctx context.Context, c *cli.Call) error {
+			return runTree(ctx, c, &o)
+		},
 	}
 }
 
@@ -61,13 +64,17 @@ func showTree(u *cli.UI, nodes []why.Node, indent string) {
 func WhyCommand() *cli.Command {
 	var o env.PackageOptions
 	return &cli.Command{
-		Name: "why", Group: env.PackagesGroup,
-		Usage: "show why a bundle is locked", Args: "BUNDLE",
+		Name:     "why",
+		Group:    env.PackagesGroup,
+		Usage:    "show why a bundle is locked",
+		Args:     "BUNDLE",
 		Long:     `Prints the shortest chain of requirements from rye.yaml. Reads only rye.lock.`,
 		Examples: []string{"rye why github.com/acme/tools"},
 		Codes:    []diag.Code{diag.LockMissing, diag.SourceNotFound, diag.AmbiguousItem},
 		Flags:    env.PackageFlags(&o),
-		Run:      func(ctx context.Context, c *cli.Call) error { return runWhy(ctx, c, &o) },
+		Run: func(ctx context.Context, c *cli.Call) error {
+			return runWhy(ctx, c, &o)
+		},
 	}
 }
 

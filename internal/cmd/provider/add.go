@@ -40,7 +40,9 @@ func (o *ProviderAddOptions) asks(c *cli.Call) bool {
 func providerAddCommand() *cli.Command {
 	var o ProviderAddOptions
 	return &cli.Command{
-		Name: "add", Args: "[NAME]", Usage: "set up a provider and make it the first choice of threads",
+		Name:  "add",
+		Args:  "[NAME]",
+		Usage: "set up a provider and make it the first choice of threads",
 		Long: `Without --url: takes the provider NAME, else one whose key is in the environment, else a
 server of models on this machine. Asks for a missing key, calls the provider as
 rye provider test does, and puts it first in your own config:agent/agent.
@@ -56,7 +58,19 @@ machine costs nothing unless you give prices.`,
 			"rye provider add mine/llm --url http://127.0.0.1:8080",
 			"rye provider add acme/vllm --url https://llm.acme.example --model qwen3-32b --key-name ACME_LLM_KEY --input-price 0.25 --output-price 0.75",
 		},
-		Codes: []diag.Code{diag.ToolNotFound, diag.AuthRequired, diag.AuthFailed, diag.ValidationFailed, diag.AmbiguousItem, diag.ApprovalRequired, diag.ApprovalDenied, diag.ProviderError, diag.Network, diag.Timeout, diag.ExecutionFailed},
+		Codes: []diag.Code{
+			diag.ToolNotFound,
+			diag.AuthRequired,
+			diag.AuthFailed,
+			diag.ValidationFailed,
+			diag.AmbiguousItem,
+			diag.ApprovalRequired,
+			diag.ApprovalDenied,
+			diag.ProviderError,
+			diag.Network,
+			diag.Timeout,
+			diag.ExecutionFailed,
+		},
 		Flags: []cli.Flag{
 			cli.String(&o.Wish.URL, "url", "the `URL` of the service; the path of the dialect is added"),
 			cli.String(&o.Wish.Dialect, "dialect", "`DIALECT` of the service (default: what it answers with)").OneOf(append(models.Dialects(), provider.Mapped)...),
@@ -72,7 +86,9 @@ machine costs nothing unless you give prices.`,
 			cli.String(&o.key, "key", "sign with this `KEY`: a fingerprint, an owner or a file"),
 		},
 		Needs: []cli.Need{{Flag: &o.Replace, With: &o.Wish.URL}},
-		Run:   func(ctx context.Context, c *cli.Call) error { return runProviderAdd(ctx, c, &o) },
+		Run: func(ctx context.Context, c *cli.Call) error {
+			return runProviderAdd(ctx, c, &o)
+		},
 	}
 }
 
@@ -120,7 +136,8 @@ func runProviderAdd(ctx context.Context, c *cli.Call, o *ProviderAddOptions) err
 		}
 		data["test"] = report
 	}
-	if err := project.MarkTested(ctx, p, []*project.ProviderState{s}); err != nil {
+	err = project.MarkTested(ctx, p, []*project.ProviderState{s})
+	if err != nil {
 		return err
 	}
 	if o.NoTest && !s.Tested {
@@ -131,7 +148,13 @@ func runProviderAdd(ctx context.Context, c *cli.Call, o *ProviderAddOptions) err
 }
 
 // TryAdded calls a provider that exists. A model that calls no tools can still write text.
-func TryAdded(ctx context.Context, c *cli.Call, p *project.Project, s *project.ProviderState, o *ProviderAddOptions) (*project.TryReport, error) {
+func TryAdded(
+	ctx context.Context,
+	c *cli.Call,
+	p *project.Project,
+	s *project.ProviderState,
+	o *ProviderAddOptions,
+) (*project.TryReport, error) {
 	report, err := p.TryProvider(ctx, s, project.TryOptions{Model: o.Wish.Model, Ask: ask.AboutRisk(c), Confirm: func(worst policy.USD) error {
 		return confirmCost(c, o.Yes && !o.Guided, s.Ref, worst)
 	}})
@@ -168,7 +191,12 @@ func confirmAdd(c *cli.Call, yes bool, path string) error {
 // The service is asked and called with the item in memory, so that a failed test leaves nothing.
 // Only what was answered, loads and validates is signed. Without a terminal nothing is sent
 // without --yes: the service may get a key.
-func AddService(ctx context.Context, c *cli.Call, p *project.Project, o *ProviderAddOptions) (*project.Service, error) {
+func AddService(
+	ctx context.Context,
+	c *cli.Call,
+	p *project.Project,
+	o *ProviderAddOptions,
+) (*project.Service, error) {
 	s, err := project.NewService(ctx, p, o.Wish)
 	if err != nil {
 		return nil, err
@@ -180,9 +208,13 @@ func AddService(ctx context.Context, c *cli.Call, p *project.Project, o *Provide
 	if err := serviceKey(ctx, c, p, s, o); err != nil {
 		return nil, err
 	}
-	options := project.ServiceOptions{NoTest: o.NoTest, Confirm: func(worst policy.USD) error { return confirmCost(c, o.Yes && !o.Guided, s.Ref, worst) }}
+	options := project.ServiceOptions{NoTest: o.NoTest, Confirm: func(worst policy.USD) error {
+		return confirmCost(c, o.Yes && !o.Guided, s.Ref, worst)
+	}}
 	if o.asks(c) {
-		options.Choose = func(names []string) (string, error) { return chooseModel(c, names, o.Guided) }
+		options.Choose = func(names []string) (string, error) {
+			return chooseModel(c, names, o.Guided)
+		}
 	}
 	if err := s.Discover(ctx, options); err != nil {
 		for _, note := range s.Notes {
@@ -230,7 +262,13 @@ func AddService(ctx context.Context, c *cli.Call, p *project.Project, o *Provide
 
 // serviceKey finds the key of a service, or asks for it, and asks whether the service may
 // get it.
-func serviceKey(ctx context.Context, c *cli.Call, p *project.Project, s *project.Service, o *ProviderAddOptions) error {
+func serviceKey(
+	ctx context.Context,
+	c *cli.Call,
+	p *project.Project,
+	s *project.Service,
+	o *ProviderAddOptions,
+) error {
 	found, short, err := s.FindKey()
 	if err != nil {
 		return err
@@ -240,7 +278,8 @@ func serviceKey(ctx context.Context, c *cli.Call, p *project.Project, s *project
 		if err != nil {
 			return err
 		}
-		if err := p.Env.Keys().Store(ctx, o.Wish.Key, value); err != nil {
+		err = p.Env.Keys().Store(ctx, o.Wish.Key, value)
+		if err != nil {
 			return err
 		}
 		found, short, err = s.FindKey()
@@ -249,7 +288,9 @@ func serviceKey(ctx context.Context, c *cli.Call, p *project.Project, s *project
 		}
 	}
 	if !found && !o.NoTest {
-		return diag.New(diag.AuthRequired, "adding the provider %s: %s is not set", s.Ref, o.Wish.Key).WithReason("provider_key").WithDetail("provider", o.Wish.Key)
+		return diag.New(diag.AuthRequired, "adding the provider %s: %s is not set", s.Ref, o.Wish.Key).
+			WithReason("provider_key").
+			WithDetail("provider", o.Wish.Key)
 	}
 	if short {
 		c.UI.Warn("the key %s is shorter than 8 characters: it is used, and not hidden in logs", o.Wish.Key)
@@ -280,7 +321,8 @@ func chooseModel(c *cli.Call, names []string, enter bool) (string, error) {
 	if enter && answer == "" {
 		return names[0], nil
 	}
-	if n, nerr := strconv.Atoi(answer); nerr == nil && n >= 1 && n <= len(names) {
+	n, nerr := strconv.Atoi(answer)
+	if nerr == nil && n >= 1 && n <= len(names) {
 		return names[n-1], nil
 	}
 	if !slices.Contains(names, answer) {
@@ -307,7 +349,12 @@ func showDiscovered(c *cli.Call, s *project.Service) {
 
 // providerToAdd returns the named provider, else one that can be used at once, else the
 // one that the user names.
-func providerToAdd(ctx context.Context, c *cli.Call, p *project.Project, name string) (*project.ProviderState, error) {
+func providerToAdd(
+	ctx context.Context,
+	c *cli.Call,
+	p *project.Project,
+	name string,
+) (*project.ProviderState, error) {
 	if name != "" {
 		return p.FindProvider(ctx, name)
 	}
@@ -315,7 +362,10 @@ func providerToAdd(ctx context.Context, c *cli.Call, p *project.Project, name st
 	if err != nil {
 		return nil, err
 	}
-	if i := slices.IndexFunc(all, func(s *project.ProviderState) bool { return s.Usable && len(s.Keys) > 0 }); i >= 0 {
+	i := slices.IndexFunc(all, func(s *project.ProviderState) bool {
+		return s.Usable && len(s.Keys) > 0
+	})
+	if i >= 0 {
 		return all[i], nil
 	}
 	found, err := project.FindServices(ctx, p, all)
@@ -340,7 +390,14 @@ func providerToAdd(ctx context.Context, c *cli.Call, p *project.Project, name st
 }
 
 // EnsureKeys asks for the keys that are missing.
-func EnsureKeys(ctx context.Context, c *cli.Call, e *project.Env, p *project.Project, s *project.ProviderState, o *ProviderAddOptions) (*project.ProviderState, error) {
+func EnsureKeys(
+	ctx context.Context,
+	c *cli.Call,
+	e *project.Env,
+	p *project.Project,
+	s *project.ProviderState,
+	o *ProviderAddOptions,
+) (*project.ProviderState, error) {
 	asked := false
 	for _, k := range s.Keys {
 		if k.Short && o.Wish.URL == "" { // otherwise the user has read it
@@ -353,7 +410,8 @@ func EnsureKeys(ctx context.Context, c *cli.Call, e *project.Env, p *project.Pro
 		if err != nil {
 			return nil, err
 		}
-		if err := e.Keys().Store(ctx, k.Name, value); err != nil {
+		err = e.Keys().Store(ctx, k.Name, value)
+		if err != nil {
 			return nil, err
 		}
 		asked = true
@@ -371,14 +429,23 @@ func EnsureKeys(ctx context.Context, c *cli.Call, e *project.Env, p *project.Pro
 }
 
 // preferProvider puts the provider first in the user's configuration.
-func preferProvider(ctx context.Context, c *cli.Call, p *project.Project, s *project.ProviderState, o *ProviderAddOptions, data map[string]any) error {
+func preferProvider(
+	ctx context.Context,
+	c *cli.Call,
+	p *project.Project,
+	s *project.ProviderState,
+	o *ProviderAddOptions,
+	data map[string]any,
+) error {
 	change, err := p.PreferProvider(ctx, s, "")
 	if err != nil {
 		return err
 	}
 	name := strings.TrimPrefix(s.Ref, "tool:")
 	if change == nil {
-		return c.UI.Show(data, func() { c.UI.Out("%s is the first provider of threads already", name) })
+		return c.UI.Show(data, func() {
+			c.UI.Out("%s is the first provider of threads already", name)
+		})
 	}
 	if !c.UI.AsJSON {
 		c.UI.Out("providers: %s", change.Settings[0].New)
@@ -390,5 +457,7 @@ func preferProvider(ctx context.Context, c *cli.Call, p *project.Project, s *pro
 		return err
 	}
 	data["settings"] = change
-	return c.UI.Show(data, func() { c.UI.Out("signed %s (%s): threads use %s first", change.Ref, change.Path, name) })
+	return c.UI.Show(data, func() {
+		c.UI.Out("signed %s (%s): threads use %s first", change.Ref, change.Path, name)
+	})
 }

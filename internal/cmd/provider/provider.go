@@ -17,15 +17,24 @@ import (
 
 func Command() *cli.Command {
 	return &cli.Command{
-		Name: "provider", Group: "Items",
+		Name:  "provider",
+		Group: "Items",
 		Usage: "show model services, and store their keys",
-		Subs:  []*cli.Command{providerListCommand(), providerAddCommand(), providerPricesCommand(), providerTestCommand(), providerLoginCommand(), providerLogoutCommand()},
+		Subs: []*cli.Command{
+			providerListCommand(),
+			providerAddCommand(),
+			providerPricesCommand(),
+			providerTestCommand(),
+			providerLoginCommand(),
+			providerLogoutCommand(),
+		},
 	}
 }
 
 func providerListCommand() *cli.Command {
 	return &cli.Command{
-		Name: "list", Usage: "list the providers of models, and whether they can be used here",
+		Name:  "list",
+		Usage: "list the providers of models, and whether they can be used here",
 		Long: `A provider can be used if its item is trusted, the allowance permits it, and each of its
 keys is in the environment or stored. The services of those are asked at once whether
 they are there, for at most two seconds and without a key: "answers" or "no answer".
@@ -51,7 +60,10 @@ written: rye provider test calls it.`,
 				return err
 			}
 			project.Describe(all)
-			return c.UI.Show(map[string]any{"providers": all}, func() { showProviders(c.UI, all) })
+			return c.UI.Show(
+				map[string]any{"providers": all},
+				func() { showProviders(c.UI, all) },
+			)
 		},
 	}
 }
@@ -90,7 +102,8 @@ func providerDetail(s *project.ProviderState) string {
 	}
 	var out []string
 	for _, tier := range []string{"general", "high", "max", "fast"} {
-		if m := s.Tiers[tier]; m != "" && !slices.Contains(out, m) {
+		m := s.Tiers[tier]
+		if m != "" && !slices.Contains(out, m) {
 			out = append(out, m)
 		}
 	}
@@ -105,7 +118,8 @@ func providerDetail(s *project.ProviderState) string {
 func providerPricesCommand() *cli.Command {
 	var check bool
 	return &cli.Command{
-		Name: "prices", Usage: "show the prices of models, with their dates",
+		Name:  "prices",
+		Usage: "show the prices of models, with their dates",
 		Long: `Prices are part of provider items, in USD for a million tokens. They are never fetched.
 config:agent/prices replaces them; a layer of a project can only raise them. A thread
 warns if those of its model are older than max_age_days of that configuration.`,
@@ -128,7 +142,9 @@ warns if those of its model are older than max_age_days of that configuration.`,
 
 func runProviderPrices(c *cli.Call, list []project.ModelPrices, check bool) error {
 	data := map[string]any{"prices": list}
-	bad := slices.ContainsFunc(list, func(m project.ModelPrices) bool { return m.Problem != "" })
+	bad := slices.ContainsFunc(list, func(m project.ModelPrices) bool {
+		return m.Problem != ""
+	})
 	if !check || !bad {
 		return c.UI.Show(data, func() { showPrices(c.UI, list) })
 	}
@@ -145,9 +161,29 @@ func showPrices(u *cli.UI, list []project.ModelPrices) {
 	}
 	t := cli.NewTable("prices")
 	for _, m := range list {
-		t.Add(providerName(m.Provider), m.Model, m.Prices["input"], m.Prices["cache_read"], m.Prices["cache_write_5m"], m.Prices["output"], m.AsOf, m.Source, m.Problem)
+		t.Add(
+			providerName(m.Provider),
+			m.Model,
+			m.Prices["input"],
+			m.Prices["cache_read"],
+			m.Prices["cache_write_5m"],
+			m.Prices["output"],
+			m.AsOf,
+			m.Source,
+			m.Problem,
+		)
 		for _, a := range m.Above {
-			t.Add("", fmt.Sprintf("above %d input tokens", a.InputTokens), a.Prices["input"], a.Prices["cache_read"], a.Prices["cache_write_5m"], a.Prices["output"], "", "", "")
+			t.Add(
+				"",
+				fmt.Sprintf("above %d input tokens", a.InputTokens),
+				a.Prices["input"],
+				a.Prices["cache_read"],
+				a.Prices["cache_write_5m"],
+				a.Prices["output"],
+				"",
+				"",
+				"",
+			)
 		}
 	}
 	u.Table(t)
@@ -155,7 +191,9 @@ func showPrices(u *cli.UI, list []project.ModelPrices) {
 
 func providerLoginCommand() *cli.Command {
 	return &cli.Command{
-		Name: "login", Args: "NAME", Usage: "store the key of a provider",
+		Name:  "login",
+		Args:  "NAME",
+		Usage: "store the key of a provider",
 		Long: `NAME is a provider of rye provider list, or the name of a variable such as
 ANTHROPIC_API_KEY. The key is read without echo at a terminal, else from standard input,
 and stored in credentials.toml in your configuration directory, which only you can read.
@@ -192,7 +230,12 @@ func runProviderLogin(ctx context.Context, c *cli.Call) error {
 		}
 	}
 	path := filepath.Join(keys.Dir, credentials.File)
-	return c.UI.Show(map[string]any{"stored": names, "path": path}, func() { c.UI.Out("stored %s in %s", strings.Join(names, ", "), path) })
+	return c.UI.Show(
+		map[string]any{"stored": names, "path": path},
+		func() {
+			c.UI.Out("stored %s in %s", strings.Join(names, ", "), path)
+		},
+	)
 }
 
 // keyNames returns the names of the keys of a provider, or the name of one key.
@@ -247,7 +290,9 @@ func readKey(c *cli.Call, e *project.Env, name string) (string, error) {
 
 func providerLogoutCommand() *cli.Command {
 	return &cli.Command{
-		Name: "logout", Args: "NAME", Usage: "remove the stored key of a provider",
+		Name:     "logout",
+		Args:     "NAME",
+		Usage:    "remove the stored key of a provider",
 		Long:     "Removes the key from your credentials.toml. A variable of the environment stays, and the service still accepts the key.",
 		Examples: []string{"rye provider logout anthropic"},
 		Codes:    []diag.Code{diag.ToolNotFound, diag.ConfigError},

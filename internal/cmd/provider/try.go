@@ -20,12 +20,24 @@ func providerTestCommand() *cli.Command {
 	var model string
 	var yes bool
 	return &cli.Command{
-		Name: "test", Args: "[NAME]", Usage: "call a model of a provider twice",
+		Name:  "test",
+		Args:  "[NAME]",
+		Usage: "call a model of a provider twice",
 		Long: `Makes one call with one output token, and one in which the model has to call a tool.
 Without a name, the first provider that can be used. The calls are in the ledger. If they
 can cost more than one cent, a person confirms it.`,
 		Examples: []string{"rye provider test anthropic", "rye provider test ollama --model qwen3:8b"},
-		Codes:    []diag.Code{diag.ToolNotFound, diag.AuthRequired, diag.AuthFailed, diag.PolicyDenied, diag.ProviderError, diag.Network, diag.BudgetExceeded, diag.ApprovalRequired, diag.ExecutionFailed},
+		Codes: []diag.Code{
+			diag.ToolNotFound,
+			diag.AuthRequired,
+			diag.AuthFailed,
+			diag.PolicyDenied,
+			diag.ProviderError,
+			diag.Network,
+			diag.BudgetExceeded,
+			diag.ApprovalRequired,
+			diag.ExecutionFailed,
+		},
 		Flags: []cli.Flag{
 			cli.String(&model, "model", "the `MODEL` to call; else that of the tier fast"),
 			cli.Bool(&yes, "yes", "do not ask, whatever it can cost"),
@@ -56,7 +68,9 @@ func chosenProvider(ctx context.Context, p *project.Project, name string) (*proj
 	if err != nil {
 		return nil, err
 	}
-	i := slices.IndexFunc(all, func(s *project.ProviderState) bool { return s.Usable && len(s.Keys) > 0 })
+	i := slices.IndexFunc(all, func(s *project.ProviderState) bool {
+		return s.Usable && len(s.Keys) > 0
+	})
 	if i < 0 {
 		return nil, diag.New(diag.AuthRequired, "choosing a provider: none with a key can be used").WithReason("no_usable_provider")
 	}
@@ -85,7 +99,14 @@ func showTry(c *cli.Call, r *project.TryReport, err error) error {
 			if call.Assumed {
 				cost += " (assumed)"
 			}
-			t.Add(call.Purpose, call.Model, fmt.Sprintf("%d ms", call.LatencyMS), fmt.Sprint(call.Usage.InputTotal()), fmt.Sprint(call.Usage.Output), cost)
+			t.Add(
+				call.Purpose,
+				call.Model,
+				fmt.Sprintf("%d ms", call.LatencyMS),
+				fmt.Sprint(call.Usage.InputTotal()),
+				fmt.Sprint(call.Usage.Output),
+				cost,
+			)
 		}
 		c.UI.Table(t)
 		for _, call := range r.Calls {

@@ -14,9 +14,19 @@ import (
 // consentToInterpreter asks at a terminal whether an interpreter of the project may
 // run, if err is that it needs consent. It returns the interpreter, and whether the
 // run can be tried again.
-func consentToInterpreter(ctx context.Context, c *cli.Call, h *project.Project, err error) (path string, again bool, _ error) {
+func consentToInterpreter(
+	ctx context.Context,
+	c *cli.Call,
+	h *project.Project,
+	err error,
+) (path string, again bool, _ error) {
 	var e *diag.Error
-	if !errors.As(err, &e) || e.Code != diag.ConsentRequired || e.Reason != "interpreter" || env.Of(c).InCI() || !c.Isatty(c.Stdin) || c.UI.AsJSON {
+	if !errors.As(err, &e) ||
+		e.Code != diag.ConsentRequired ||
+		e.Reason != "interpreter" ||
+		env.Of(c).InCI() ||
+		!c.Isatty(c.Stdin) ||
+		c.UI.AsJSON {
 		return "", false, nil
 	}
 	path, _ = e.Details["path"].(string)

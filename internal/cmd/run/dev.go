@@ -12,7 +12,9 @@ import (
 // checkDevTerminal returns an error unless a person starts the command: a script or an
 // agent must not run what no key signed.
 func checkDevTerminal(c *cli.Call) error {
-	if env.Of(c).InCI() || !c.Isatty(c.Stdin) || !c.Isatty(c.Stderr) {
+	if env.Of(c).InCI() ||
+		!c.Isatty(c.Stdin) ||
+		!c.Isatty(c.Stderr) {
 		return diag.New(diag.Usage, "running with --dev: it runs at a terminal only, not in CI, and stdin and stderr must be that terminal")
 	}
 	return nil

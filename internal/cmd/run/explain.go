@@ -17,7 +17,14 @@ import (
 )
 
 // explainThread prints what a thread would use. It calls no model.
-func explainThread(ctx context.Context, c *cli.Call, h *project.Project, req primary.Call, o *watch.ThreadOptions, whole bool) error {
+func explainThread(
+	ctx context.Context,
+	c *cli.Call,
+	h *project.Project,
+	req primary.Call,
+	o *watch.ThreadOptions,
+	whole bool,
+) error {
 	opts := o.Options(c, req)
 	opts.Plan = true
 	p, err := threadhost.Explain(ctx, h, opts)
@@ -37,7 +44,11 @@ func explainThread(ctx context.Context, c *cli.Call, h *project.Project, req pri
 
 // priceLine states what a million tokens cost.
 func priceLine(p *project.ModelPrices) string {
-	line := fmt.Sprintf("$%s in, $%s out for a million tokens", cmp.Or(p.Prices["input"], "?"), cmp.Or(p.Prices["output"], "?"))
+	line := fmt.Sprintf(
+		"$%s in, $%s out for a million tokens",
+		cmp.Or(p.Prices["input"], "?"),
+		cmp.Or(p.Prices["output"], "?"),
+	)
 	if p.AsOf != "" {
 		line += ", as of " + p.AsOf
 	}
@@ -62,7 +73,12 @@ func showWhere(t *cli.Table, p *threadhost.Plan) {
 
 func showPlan(u *cli.UI, p *threadhost.Plan, whole bool) {
 	t := cli.NewTable("plan")
-	t.Add("directive", fmt.Sprintf("%s, signed by %s, %s", p.Ref, p.Directive.Owner, p.Directive.Space))
+	t.Add("directive", fmt.Sprintf(
+		"%s, signed by %s, %s",
+		p.Ref,
+		p.Directive.Owner,
+		p.Directive.Space,
+	))
 	for _, e := range p.Extends {
 		t.Add("extends", fmt.Sprintf("%s, signed by %s, %s", e.Ref, e.Owner, e.Space))
 	}
@@ -82,7 +98,13 @@ func showPlan(u *cli.UI, p *threadhost.Plan, whole bool) {
 	}
 	showWhere(t, p)
 	l := p.Limits
-	t.Add("limits", fmt.Sprintf("%d turns, %d tokens, $%s, %d s", l.Turns, l.Tokens, activity.Money(l.Spend), l.DurationSeconds))
+	t.Add("limits", fmt.Sprintf(
+		"%d turns, %d tokens, $%s, %d s",
+		l.Turns,
+		l.Tokens,
+		activity.Money(l.Spend),
+		l.DurationSeconds,
+	))
 	t.Add("capabilities", view.OrNone(p.Permits))
 	if whole {
 		for _, tool := range p.Tools {

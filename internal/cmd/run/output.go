@@ -40,7 +40,9 @@ func (o *toolOutput) stdout(line []byte) {
 		return
 	}
 	o.print()
-	if o.held = len(text) > 1 && text[0] == '{' && text[len(text)-1] == '}'; o.held {
+	if o.held = len(text) > 1 &&
+		text[0] == '{' &&
+		text[len(text)-1] == '}'; o.held {
 		o.last = append(o.last[:0], line...)
 		return
 	}

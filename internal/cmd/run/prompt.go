@@ -23,8 +23,10 @@ func promptArgs(ctx context.Context, c *cli.Call, taken bool) ([]string, error) 
 		return c.Args, nil
 	}
 	text, err := promptinput.Read(ctx, promptinput.Params{
-		Words: c.Args[1:], Stdin: c.Stdin, Terminal: taken || c.Isatty(c.Stdin),
-		Waiting: func() { c.UI.Note("waiting for the end of standard input; </dev/null gives none") },
+		Words:    c.Args[1:],
+		Stdin:    c.Stdin,
+		Terminal: taken || c.Isatty(c.Stdin),
+		Waiting:  func() { c.UI.Note("waiting for the end of standard input; </dev/null gives none") },
 	})
 	if err != nil {
 		return nil, err
@@ -34,7 +36,13 @@ func promptArgs(ctx context.Context, c *cli.Call, taken bool) ([]string, error) 
 
 // continueWithPrompt continues an earlier thread with the text of a prompt. args come from
 // promptArgs.
-func continueWithPrompt(ctx context.Context, c *cli.Call, h *project.Project, o *runOptions, args []string) error {
+func continueWithPrompt(
+	ctx context.Context,
+	c *cli.Call,
+	h *project.Project,
+	o *runOptions,
+	args []string,
+) error {
 	if c.Args[0] != "prompt" {
 		return diag.New(diag.Usage, "reading the command line: --continue and --resume apply to prompts").WithReason("prompt_continue")
 	}
@@ -62,7 +70,14 @@ func continueWithPrompt(ctx context.Context, c *cli.Call, h *project.Project, o 
 }
 
 // runPrompt does the work of a directive. Without a model it offers to set one up first.
-func runPrompt(ctx context.Context, c *cli.Call, e *project.Env, h *project.Project, req primary.Call, o *runOptions) error {
+func runPrompt(
+	ctx context.Context,
+	c *cli.Call,
+	e *project.Env,
+	h *project.Project,
+	req primary.Call,
+	o *runOptions,
+) error {
 	err := watch.RunThread(ctx, c, h, req, &o.thread)
 	if err == nil {
 		return nil
@@ -81,15 +96,22 @@ func runPrompt(ctx context.Context, c *cli.Call, e *project.Env, h *project.Proj
 // blanks, or it is the end of ids.
 func notRef(err error, args []string) error {
 	var e *diag.Error
-	if errors.As(err, &e) && e.Code == diag.ItemNotFound && e.Reason == "named" {
+	if errors.As(err, &e) &&
+		e.Code == diag.ItemNotFound &&
+		e.Reason == "named" {
 		ref, _ := e.Details["ref"].(string)
 		words := []string{"rye", "run", ref}
 		for _, w := range args[1:] {
 			words = append(words, cli.ShellArgument(w))
 		}
-		return e.WithReason("named_run").WithDetail("command", strings.Join(words, " "))
+		return e.
+			WithReason("named_run").
+			WithDetail("command", strings.Join(words, " "))
 	}
-	if len(args) == 1 && strings.ContainsAny(args[0], " \n") && diag.CodeOf(err) == diag.Usage && errors.As(err, &e) {
+	if len(args) == 1 &&
+		strings.ContainsAny(args[0], " \n") &&
+		diag.CodeOf(err) == diag.Usage &&
+		errors.As(err, &e) {
 		return e.WithReason("prompt_ref").WithDetail("name", args[0])
 	}
 	return err

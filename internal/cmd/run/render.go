@@ -14,7 +14,13 @@ import (
 )
 
 // renderThread prints what a model would read first. It calls no model.
-func renderThread(ctx context.Context, c *cli.Call, h *project.Project, req primary.Call, o *watch.ThreadOptions) error {
+func renderThread(
+	ctx context.Context,
+	c *cli.Call,
+	h *project.Project,
+	req primary.Call,
+	o *watch.ThreadOptions,
+) error {
 	opts := o.Options(c, req)
 	opts.Plan = true
 	var err error

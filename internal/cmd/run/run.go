@@ -44,8 +44,10 @@ type offerModel func(ctx context.Context, c *cli.Call, err error) (ready bool, f
 func Command(offer offerModel) *cli.Command {
 	o := runOptions{offer: offer}
 	return &cli.Command{
-		Name: "run", Group: "Items",
-		Usage: "run a tool, follow a directive with a model, or print knowledge", Args: "KIND|REF|PATH [ID] [NAME=VALUE…]",
+		Name:  "run",
+		Group: "Items",
+		Usage: "run a tool, follow a directive with a model, or print knowledge",
+		Args:  "KIND|REF|PATH [ID] [NAME=VALUE…]",
 		Long: `Runs a tool if trusted keys signed it, its runtime and its primitive. Its stdout and
 stderr are printed as they arrive; output that is one JSON object is printed when the
 tool ends. A tool that fails with status 1 to 125 gives rye run that status, except
@@ -91,10 +93,15 @@ one is printed as a difference, and is an error with --strict.`,
 			cli.Bool(&o.async, "async", "start a graph in a process of its own, and return"),
 			cli.Bool(&o.continues, "continue", "continue the newest prompt of this directory with the text"),
 			cli.String(&o.resume, "resume", "continue a `THREAD` with the text of a prompt"),
-		}, slices.Concat(o.thread.Flags(), o.thread.CopyFlags(), o.thread.ReplayFlags())...),
+		}, slices.Concat(
+			o.thread.Flags(),
+			o.thread.CopyFlags(),
+			o.thread.ReplayFlags(),
+		)...),
 		Exclusive: [][]any{{&o.continues, &o.resume, &o.thread.Message}, {&o.continues, &o.resume, &o.thread.Replay, &o.thread.Render, &o.thread.Explain, &o.print, &o.async, &o.dev, &o.dryRun}, {&o.dev, &o.locked}, {&o.dev, &o.print}, {&o.print, &o.dryRun, &o.thread.Render, &o.thread.Explain, &o.thread.Events, &o.async}, {&o.dev, &o.thread.Events, &o.async},
 			{&o.thread.Replay, &o.thread.Model}, {&o.thread.Replay, &o.thread.Provider}, {&o.thread.Replay, &o.thread.Message}, {&o.thread.Replay, &o.thread.Attach}, {&o.thread.Replay, &o.thread.Render, &o.thread.Explain, &o.print, &o.async, &o.dev, &o.dryRun}},
-		Complete: complete.Run, UnknownFlag: complete.ParameterOfFlag,
+		Complete:    complete.Run,
+		UnknownFlag: complete.ParameterOfFlag,
 		Run: func(ctx context.Context, c *cli.Call) error {
 			err := runRun(ctx, c, &o)
 			if exec.IsBadParameters(err) {
@@ -135,7 +142,13 @@ func runRun(ctx context.Context, c *cli.Call, o *runOptions) error {
 	if err != nil {
 		return err
 	}
-	req := primary.Call{Ref: ref, Held: policy.Person(), Args: rest, Params: params, DryRun: o.dryRun}
+	req := primary.Call{
+		Ref:    ref,
+		Held:   policy.Person(),
+		Args:   rest,
+		Params: params,
+		DryRun: o.dryRun,
+	}
 	if o.dev {
 		if ref.Kind != item.Tool {
 			return diag.New(diag.Usage, "running %s: --dev applies to tools only", ref)
@@ -196,10 +209,15 @@ func runTool(ctx context.Context, c *cli.Call, h *project.Project, req primary.C
 	}
 	if run.Result != nil {
 		showSandbox(c.UI, run.Result.Sandbox)
-		if s := run.Result.Sandbox; s != nil && h.FirstOfRung(s.Rung) {
+		s := run.Result.Sandbox
+		if s != nil && h.FirstOfRung(s.Rung) {
 			c.UI.Note("%s", rungNote(s.Rung))
 		}
-		if s := run.Result.Sandbox; s != nil && err == nil && len(s.Denied) > 0 && !c.UI.AsJSON {
+		s = run.Result.Sandbox
+		if s != nil &&
+			err == nil &&
+			len(s.Denied) > 0 &&
+			!c.UI.AsJSON {
 			c.UI.Note("its sandbox refused %s", strings.Join(s.Denied, ", "))
 		}
 		if c.UI.AsJSON || out.whole { // else all of stdout was printed
@@ -210,7 +228,9 @@ func runTool(ctx context.Context, c *cli.Call, h *project.Project, req primary.C
 	if c.UI.AsJSON {
 		return view.Envelope(c.UI, run, err)
 	}
-	if run.Result != nil && run.Plan != nil && itemcheck.IsGraph(run.Plan.Chain.Tool()) {
+	if run.Result != nil &&
+		run.Plan != nil &&
+		itemcheck.IsGraph(run.Plan.Chain.Tool()) {
 		watch.ShowGraphResult(c, run.Result.Data)
 	} else if run.Result != nil {
 		out.finish(run.Result.Data, err == nil)
@@ -227,7 +247,10 @@ func runTool(ctx context.Context, c *cli.Call, h *project.Project, req primary.C
 // toolStatus returns the error of a tool that ran and failed with the tool's own
 // exit status. Shells use the values from 126 for other purposes.
 func toolStatus(err error, r *exec.Result) error {
-	if r == nil || diag.CodeOf(err) != diag.ExecutionFailed || r.ReturnCode < 1 || r.ReturnCode > 125 {
+	if r == nil ||
+		diag.CodeOf(err) != diag.ExecutionFailed ||
+		r.ReturnCode < 1 ||
+		r.ReturnCode > 125 {
 		return err
 	}
 	return cli.WithStatus(err, r.ReturnCode)
@@ -347,6 +370,12 @@ func runText(ctx context.Context, c *cli.Call, h *project.Project, req primary.C
 		return err
 	}
 	text := primary.Body(it)
-	data := map[string]any{"ref": it.Ref.String(), "title": it.Meta.Title, "version": it.Meta.Version, "trust": it.Verdict, "body": text}
+	data := map[string]any{
+		"ref":     it.Ref.String(),
+		"title":   it.Meta.Title,
+		"version": it.Meta.Version,
+		"trust":   it.Verdict,
+		"body":    text,
+	}
 	return c.UI.Show(data, func() { c.UI.Text(text) })
 }

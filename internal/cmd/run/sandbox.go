@@ -15,7 +15,12 @@ func addSandbox(t *cli.Table, s *exec.Confinement) {
 	if s == nil {
 		return
 	}
-	t.Add("risk", fmt.Sprintf("%s (%s): %s", s.Rating.Tier, s.Rating.Tier.Name(), s.Rating.Why))
+	t.Add("risk", fmt.Sprintf(
+		"%s (%s): %s",
+		s.Rating.Tier,
+		s.Rating.Tier.Name(),
+		s.Rating.Why,
+	))
 	for i, capability := range s.Calls {
 		t.Add(cli.Pick(i == 0, "may call", ""), string(capability))
 	}
@@ -43,7 +48,12 @@ func showSandbox(u *cli.UI, s *exec.Sandbox) {
 	if s == nil {
 		return
 	}
-	u.Verbose("sandbox: %s; layers %s; missing %s", s.Rung, view.OrNone(s.Layers), view.OrNone(s.Missing))
+	u.Verbose(
+		"sandbox: %s; layers %s; missing %s",
+		s.Rung,
+		view.OrNone(s.Layers),
+		view.OrNone(s.Missing),
+	)
 	if s.Profile != nil {
 		for _, line := range view.ProfileLines(*s.Profile) {
 			u.Verbose("sandbox: %s", line)
@@ -53,7 +63,14 @@ func showSandbox(u *cli.UI, s *exec.Sandbox) {
 		u.Verbose("sandbox: not granted: %s", note)
 	}
 	for _, conn := range s.Connections {
-		u.Verbose("sandbox: %s %s:%d, %d bytes out, %d in", cli.Pick(conn.Allowed, "connected to", "refused"), conn.Host, conn.Port, conn.BytesOut, conn.BytesIn)
+		u.Verbose(
+			"sandbox: %s %s:%d, %d bytes out, %d in",
+			cli.Pick(conn.Allowed, "connected to", "refused"),
+			conn.Host,
+			conn.Port,
+			conn.BytesOut,
+			conn.BytesIn,
+		)
 	}
 }
 

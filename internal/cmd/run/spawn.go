@@ -26,7 +26,9 @@ type spawnOptions struct {
 func SpawnCommand() *cli.Command {
 	var o spawnOptions
 	return &cli.Command{
-		Name: "spawn", Group: "Items", Args: "KIND|REF [ID] [NAME=VALUE…]",
+		Name:  "spawn",
+		Group: "Items",
+		Args:  "KIND|REF [ID] [NAME=VALUE…]",
 		Usage: "start a thread in a process of its own",
 		Long: `Checks the directive, its inputs, limits and model, starts a process with a session of
 its own, and prints the id of the thread, its process and its state. The thread goes on
@@ -47,7 +49,9 @@ call that needs an approval does.`,
 			cli.Strings(&o.thread.Attach, "attach", watch.AttachUsage),
 		}, o.thread.CopyFlags()...),
 		Complete: complete.Run,
-		Run:      func(ctx context.Context, c *cli.Call) error { return runSpawn(ctx, c, &o) },
+		Run: func(ctx context.Context, c *cli.Call) error {
+			return runSpawn(ctx, c, &o)
+		},
 	}
 }
 
@@ -71,7 +75,12 @@ func runSpawn(ctx context.Context, c *cli.Call, o *spawnOptions) error {
 	if err != nil {
 		return err
 	}
-	opts := o.thread.Options(c, primary.Call{Ref: ref, Held: policy.Person(), Args: rest, Params: params})
+	opts := o.thread.Options(c, primary.Call{
+		Ref:    ref,
+		Held:   policy.Person(),
+		Args:   rest,
+		Params: params,
+	})
 	if opts.Attach, err = o.thread.Attachments(c); err != nil {
 		return err
 	}
@@ -79,7 +88,8 @@ func runSpawn(ctx context.Context, c *cli.Call, o *spawnOptions) error {
 	if err != nil {
 		return err
 	}
-	if err := c.UI.Show(s, func() { showSpawned(c, s) }); err != nil || !o.follow || c.UI.AsJSON {
+	err = c.UI.Show(s, func() { showSpawned(c, s) })
+	if err != nil || !o.follow || c.UI.AsJSON {
 		return err
 	}
 	return watch.TailRun(ctx, c, p, s.ThreadID, true)
@@ -88,7 +98,9 @@ func runSpawn(ctx context.Context, c *cli.Call, o *spawnOptions) error {
 // showSpawned prints what runs: for a person by its number, and for a program that reads the
 // line its id, as before threads had numbers.
 func showSpawned(c *cli.Call, s *tree.Spawned) {
-	if c.Isatty != nil && c.Isatty(c.Stdout) && c.UI.Number(s.ThreadID) > 0 {
+	if c.Isatty != nil &&
+		c.Isatty(c.Stdout) &&
+		c.UI.Number(s.ThreadID) > 0 {
 		c.UI.Out("%s  process %d  %s", cli.RunLabel(c, s.ThreadID), s.PID, s.State)
 		return
 	}

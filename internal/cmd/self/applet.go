@@ -22,13 +22,22 @@ import (
 func runApplet(ctx context.Context, w *cli.World) int {
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	return applet.Run(ctx, w.Args[1], applet.Params{
-		Stdin: w.Stdin, Stdout: w.Stdout, Stderr: w.Stderr, Getenv: w.Getenv, Environ: func() []string { return forPrograms(w.Environ()) }, Now: w.Now,
+		Stdin:  w.Stdin,
+		Stdout: w.Stdout,
+		Stderr: w.Stderr,
+		Getenv: w.Getenv,
+		Environ: func() []string {
+			return forPrograms(w.Environ())
+		},
+		Now: w.Now,
 	})
 }
 
 // forPrograms returns the environment of an applet without the boundary.
 func forPrograms(environ []string) []string {
-	return slices.DeleteFunc(environ, func(kv string) bool { return strings.HasPrefix(kv, policy.BoundaryVar+"=") })
+	return slices.DeleteFunc(environ, func(kv string) bool {
+		return strings.HasPrefix(kv, policy.BoundaryVar+"=")
+	})
 }
 
 // AppletHere runs an applet in this process.
@@ -38,7 +47,15 @@ func AppletHere(ctx context.Context, c exec.AppletCall) int {
 		return value
 	}
 	return applet.Run(ctx, c.Name, applet.Params{
-		Stdin: bytes.NewReader(c.Stdin), Stdout: c.Stdout, Stderr: c.Live, Dir: c.Dir, Run: c.Run, Here: true,
-		Getenv: getenv, Environ: func() []string { return forPrograms(slices.Clone(c.Env)) },
+		Stdin:  bytes.NewReader(c.Stdin),
+		Stdout: c.Stdout,
+		Stderr: c.Live,
+		Dir:    c.Dir,
+		Run:    c.Run,
+		Here:   true,
+		Getenv: getenv,
+		Environ: func() []string {
+			return forPrograms(slices.Clone(c.Env))
+		},
 	})
 }

@@ -8,4 +8,6 @@ import (
 )
 
 // endSignals are the signals that cancel a run.
-func endSignals() []os.Signal { return []os.Signal{os.Interrupt, syscall.SIGTERM} }
+func endSignals() []os.Signal {
+	return []os.Signal{os.Interrupt, syscall.SIGTERM}
+}

@@ -24,7 +24,11 @@ const garbage = 400
 
 // Main returns the exit status of one run of a program. start is called before the command line is
 // read; a run that it ended has its status.
-func Main(ctx context.Context, w *cli.World, start func(context.Context, *cli.World) (status int, ended bool)) int {
+func Main(
+	ctx context.Context,
+	w *cli.World,
+	start func(context.Context, *cli.World) (status int, ended bool),
+) int {
 	if w.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(memory)
 	}
@@ -34,11 +38,15 @@ func Main(ctx context.Context, w *cli.World, start func(context.Context, *cli.Wo
 	// Applets are dispatched before the command line is read, because every call of
 	// a standard tool starts one and pays for the work before it.
 	if len(w.Args) > 1 && w.Args[0] == "applet" {
-		return interruptible(ctx, func(ctx context.Context) int { return runApplet(ctx, w) })
+		return interruptible(ctx, func(ctx context.Context) int {
+			return runApplet(ctx, w)
+		})
 	}
 	if len(w.Args) == 2 && w.Args[0] == ToolRelay {
 		// The first signal ends the program that started the relay, which then closes its input.
-		return interruptible(ctx, func(context.Context) int { return relayTools(w) })
+		return interruptible(ctx, func(context.Context) int {
+			return relayTools(w)
+		})
 	}
 	if len(w.Args) == 1 && w.Args[0] == git.ChildVerb {
 		return interruptible(ctx, func(ctx context.Context) int {

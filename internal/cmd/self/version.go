@@ -12,7 +12,8 @@ import (
 // VersionCommand is rye version.
 func VersionCommand() *cli.Command {
 	return &cli.Command{
-		Name: "version", Group: "About rye",
+		Name:  "version",
+		Group: "About rye",
 		Usage: "print the version of rye",
 		Long: `Prints the version, the Go release and the platform of this build, and the digest of
 the system bundle, which is the set of items inside the binary.`,

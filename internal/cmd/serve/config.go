@@ -62,7 +62,8 @@ func ClientText(c *cli.Call, o *ServeOptions, command string) (where, text strin
 // that the resolved one may not.
 func command(c *cli.Call) string {
 	at := c.Self
-	if found, err := exec.LookPath("rye"); err == nil && filepath.IsAbs(found) && sameFile(found, c.Self) {
+	found, err := exec.LookPath("rye")
+	if err == nil && filepath.IsAbs(found) && sameFile(found, c.Self) {
 		at = found
 	}
 	quoted := jsonText(at)
@@ -99,7 +100,13 @@ func jsonText(v any) string {
 // webOrigin checks a value of --allow-origin: a scheme and a host.
 func webOrigin(s string) (string, error) {
 	u, err := url.Parse(s)
-	if err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.Host != "" && u.User == nil && path.Clean("/"+u.Path) == "/" && u.RawQuery == "" && u.Fragment == "" {
+	if err == nil &&
+		(u.Scheme == "https" || u.Scheme == "http") &&
+		u.Host != "" &&
+		u.User == nil &&
+		path.Clean("/"+u.Path) == "/" &&
+		u.RawQuery == "" &&
+		u.Fragment == "" {
 		return strings.ToLower(u.Scheme + "://" + u.Host), nil
 	}
 	return "", diag.New(diag.Usage, "reading flag --allow-origin: %q is not an origin", s).WithReason("origin")
@@ -117,7 +124,9 @@ func readToken(file string) (string, error) {
 			WithReason("token_missing").WithDetail("file", cli.ShellArgument(file))
 	}
 	if runtime.GOOS != "windows" && fi.Mode().Perm()&0o077 != 0 {
-		return "", diag.New(diag.Usage, "reading the token: other users may read %s", file).WithReason("token_mode").WithDetail("file", cli.ShellArgument(file))
+		return "", diag.New(diag.Usage, "reading the token: other users may read %s", file).
+			WithReason("token_mode").
+			WithDetail("file", cli.ShellArgument(file))
 	}
 	if !fi.Mode().IsRegular() || fi.Size() > 4096 {
 		return "", diag.New(diag.Usage, "reading the token: %s is not a regular file of at most 4096 bytes", file)
@@ -127,7 +136,8 @@ func readToken(file string) (string, error) {
 		return "", diag.New(diag.FileSystemError, "reading the token: %w", err)
 	}
 	token := strings.TrimSpace(string(b))
-	if len(token) < minToken || strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
+	if len(token) < minToken ||
+		strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
 		return "", diag.New(diag.Usage, "reading the token: %s must contain one word of at least %d ASCII characters", file, minToken)
 	}
 	return token, nil

@@ -105,7 +105,9 @@ func parseCapability(word string) (policy.Cap, error) {
 		return "", err
 	}
 	verb, _, _ := strings.Cut(strings.TrimPrefix(word, "rye."), ".")
-	known := func(v string) bool { return policy.Cap("rye." + verb).Covers(policy.Cap("rye." + v)) } // it may be a pattern
+	known := func(v string) bool {
+		return policy.Cap("rye." + verb).Covers(policy.Cap("rye." + v))
+	} // it may be a pattern
 	if !slices.ContainsFunc(agentVerbs(), known) {
 		return "", unknownVerb(word, verb)
 	}
@@ -121,5 +123,11 @@ func unknownVerb(word, verb string) error {
 }
 
 func agentVerbs() []string {
-	return []string{string(policy.Search), string(policy.Load), string(policy.Execute), string(policy.Sign), string(policy.Draft)}
+	return []string{
+		string(policy.Search),
+		string(policy.Load),
+		string(policy.Execute),
+		string(policy.Sign),
+		string(policy.Draft),
+	}
 }

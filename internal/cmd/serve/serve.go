@@ -26,7 +26,8 @@ type ServeOptions struct {
 func Command() *cli.Command {
 	var o ServeOptions
 	return &cli.Command{
-		Name: "serve", Group: "Agents",
+		Name:  "serve",
+		Group: "Agents",
 		Usage: "serve search, load, execute and sign to agents (MCP)",
 		Long: `Speaks the Model Context Protocol on stdin and stdout, in every revision from
 2024-11-05 to 2026-07-28. An agent gets four tools; directives are prompts, and
@@ -51,10 +52,16 @@ folder of --project.`,
 			cli.Strings(&o.origins, "allow-origin", "accept web pages of `ORIGIN`, such as https://ide.example"),
 			cli.String(&o.tokenFile, "token-file", "require the bearer token in `FILE`"),
 			cli.Lists(&o.capabilities, "capabilities", "allow `LIST`: verbs, or capabilities (rye.execute.tool.gh.*)"),
-			cli.String(&o.Client, "print-config", "print the settings for `CLIENT` and exit: "+strings.Join(McpClients(), ", ")).OneOf(McpClients()...),
+			cli.String(
+				&o.Client,
+				"print-config",
+				"print the settings for `CLIENT` and exit: "+strings.Join(McpClients(), ", "),
+			).OneOf(McpClients()...),
 		},
 		Needs: []cli.Need{{Flag: &o.origins, With: &o.http}, {Flag: &o.tokenFile, With: &o.http}},
-		Run:   func(ctx context.Context, c *cli.Call) error { return runServe(ctx, c, &o) },
+		Run: func(ctx context.Context, c *cli.Call) error {
+			return runServe(ctx, c, &o)
+		},
 	}
 }
 
@@ -100,8 +107,13 @@ func newServer(c *cli.Call, v mcpserve.Verbs) *mcpserve.Server {
 	}
 	out := &env.VisibleWriter{U: c.UI}
 	return mcpserve.New(mcpserve.Params{
-		Verbs: toolsWarner{v, c.UI}, Name: "rye", Title: "rye", Version: c.Program.Version,
-		Logger: slog.New(slog.NewTextHandler(out, &slog.HandlerOptions{Level: level})), Stderr: out, Home: env.Of(c).Home(),
+		Verbs:   toolsWarner{v, c.UI},
+		Name:    "rye",
+		Title:   "rye",
+		Version: c.Program.Version,
+		Logger:  slog.New(slog.NewTextHandler(out, &slog.HandlerOptions{Level: level})),
+		Stderr:  out,
+		Home:    env.Of(c).Home(),
 	})
 }
 
@@ -130,7 +142,13 @@ func serveHTTP(ctx context.Context, c *cli.Call, o *ServeOptions, allowed policy
 	return serveListener(ctx, c, l, p, allowed)
 }
 
-func serveListener(ctx context.Context, c *cli.Call, l net.Listener, p mcpserve.HTTPParams, allowed policy.Set) error {
+func serveListener(
+	ctx context.Context,
+	c *cli.Call,
+	l net.Listener,
+	p mcpserve.HTTPParams,
+	allowed policy.Set,
+) error {
 	if p.Remote && p.Token != "" {
 		c.UI.Warn("other machines can reach %s, and the connection is not encrypted: put a TLS proxy in front of it", l.Addr())
 	}
@@ -142,5 +160,7 @@ func serveListener(ctx context.Context, c *cli.Call, l net.Listener, p mcpserve.
 		return err
 	}
 	server := newServer(c, surface.AgentSurface(serverEnv(c), allowed, cmp.Or(h.Spaces.ProjectDir, c.Base)))
-	return server.Serve(ctx, l, p, func() { c.UI.Note("serving http://%s/mcp", l.Addr()) })
+	return server.Serve(ctx, l, p, func() {
+		c.UI.Note("serving http://%s/mcp", l.Addr())
+	})
 }

@@ -29,8 +29,10 @@ type initOptions struct {
 func InitCommand() *cli.Command {
 	var o initOptions
 	return &cli.Command{
-		Name: "init", Group: "Items",
-		Usage: "make a project here", Args: "[DIR]",
+		Name:  "init",
+		Group: "Items",
+		Usage: "make a project here",
+		Args:  "[DIR]",
 		Long: `Makes .ai with its directories, rye.yaml, an empty rye.lock, and the lines in
 .gitattributes and .gitignore that keep git from changing signed bytes. Existing files
 stay, so that the command can be repeated. Your home directory and / are never a
@@ -46,10 +48,16 @@ documents are copied to .ai/trust. It installs the version of rye that wrote it.
 		Flags: []cli.Flag{
 			cli.String(&o.owner, "owner", "`NAME` on a new key"),
 			cli.Bool(&o.hook, "hook", "also install the git hooks"),
-			cli.String(&o.mcp, "mcp", "also configure `CLIENT`: "+strings.Join(serve.McpClients(), ", ")).OneOf(serve.McpClients()...),
+			cli.String(
+				&o.mcp,
+				"mcp",
+				"also configure `CLIENT`: "+strings.Join(serve.McpClients(), ", "),
+			).OneOf(serve.McpClients()...),
 			cli.String(&o.ci, "ci", "also write a workflow for `SYSTEM`: github or gitlab").OneOf(ciSystems()...),
 		},
-		Run: func(ctx context.Context, c *cli.Call) error { return runInit(ctx, c, &o) },
+		Run: func(ctx context.Context, c *cli.Call) error {
+			return runInit(ctx, c, &o)
+		},
 	}
 }
 
@@ -63,7 +71,8 @@ func runInit(ctx context.Context, c *cli.Call, o *initOptions) (err error) {
 	}
 	// What cannot be done is an error before anything is written.
 	if o.hook {
-		if err := env.Of(c).CheckHooks(ctx, dir); err != nil {
+		err := env.Of(c).CheckHooks(ctx, dir)
+		if err != nil {
 			return err
 		}
 	}
@@ -77,7 +86,8 @@ func runInit(ctx context.Context, c *cli.Call, o *initOptions) (err error) {
 		return err
 	}
 	at := *c
-	at.Base, at.Named = dir, dir
+	at.Base = dir
+	at.Named = dir
 	if wrote, err := env.Of(&at).CreateLock(ctx); err != nil {
 		return err
 	} else if wrote {
@@ -121,7 +131,8 @@ func keyForInit(ctx context.Context, c *cli.Call, owner string) (*project.Projec
 	if err != nil {
 		return nil, false, err
 	}
-	if _, err := h.Keys.OwnKey(""); diag.CodeOf(err) != diag.AuthRequired {
+	_, err = h.Keys.OwnKey("")
+	if diag.CodeOf(err) != diag.AuthRequired {
 		return h, true, nil
 	}
 	made, err := offerKey(ctx, c, h, owner)
@@ -138,18 +149,26 @@ func noteProviders(ctx context.Context, c *cli.Call, h *project.Project) {
 		return
 	}
 	all, err := h.Providers(ctx)
-	usable := func(s *project.ProviderState) bool { return s.Usable && len(s.Keys) > 0 }
+	usable := func(s *project.ProviderState) bool {
+		return s.Usable && len(s.Keys) > 0
+	}
 	if err != nil || slices.ContainsFunc(all, usable) {
 		return
 	}
-	if found, err := project.FindServices(ctx, h, all); err == nil && len(found.Choices) == 0 {
+	found, err := project.FindServices(ctx, h, all)
+	if err == nil && len(found.Choices) == 0 {
 		c.UI.Note("No model service is set up yet. Set one up with rye setup.")
 	}
 }
 
 // offerKey makes a key if the user accepts at a terminal, and reports whether it
 // did; elsewhere it prints the command.
-func offerKey(ctx context.Context, c *cli.Call, h *project.Project, owner string) (bool, error) {
+func offerKey(
+	ctx context.Context,
+	c *cli.Call,
+	h *project.Project,
+	owner string,
+) (bool, error) {
 	answer := ""
 	if c.Isatty(c.Stdin) && !c.UI.AsJSON {
 		var err error
@@ -164,7 +183,12 @@ func offerKey(ctx context.Context, c *cli.Call, h *project.Project, owner string
 		c.UI.Note("You have no key yet. Make one with rye key new.")
 		return false, nil
 	}
-	k, err := key.MakeKey(ctx, c, h, &key.KeyOptions{Owner: owner, Kind: key.KeyUser, Expires: key.DefaultExpiry})
+	k, err := key.MakeKey(
+		ctx,
+		c,
+		h,
+		&key.KeyOptions{Owner: owner, Kind: key.KeyUser, Expires: key.DefaultExpiry},
+	)
 	if err != nil {
 		return false, err
 	}

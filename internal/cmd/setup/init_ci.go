@@ -23,7 +23,9 @@ import (
 )
 
 // ciSystems are the systems that init writes workflows for.
-func ciSystems() []string { return []string{"github", "gitlab"} }
+func ciSystems() []string {
+	return []string{"github", "gitlab"}
+}
 
 // ciFile returns where a system looks for its workflow.
 func ciFile(system string) string {
@@ -38,7 +40,12 @@ type initExtra struct {
 }
 
 // initExtras installs the hooks and writes the workflow and the client's settings.
-func initExtras(ctx context.Context, c *cli.Call, h *project.Project, o *initOptions) (x initExtra, err error) {
+func initExtras(
+	ctx context.Context,
+	c *cli.Call,
+	h *project.Project,
+	o *initOptions,
+) (x initExtra, err error) {
 	if o.hook {
 		if x.hooks, err = hook.InstallHooks(ctx, c); err != nil {
 			return x, err
@@ -68,7 +75,12 @@ type writtenCI struct {
 
 // writeCI writes the workflow of a system and the documents of the keys that it
 // trusts. A workflow that exists stays.
-func writeCI(ctx context.Context, c *cli.Call, h *project.Project, o *initOptions) (*writtenCI, error) {
+func writeCI(
+	ctx context.Context,
+	c *cli.Call,
+	h *project.Project,
+	o *initOptions,
+) (*writtenCI, error) {
 	out := &writtenCI{Version: o.version}
 	var err error
 	if out.Roots, err = status.CIRoots(h); err != nil {
@@ -88,7 +100,8 @@ func writeCI(ctx context.Context, c *cli.Call, h *project.Project, o *initOption
 	out.created = append(out.created, documents...)
 	out.Commit = []string{name}
 	for _, f := range []string{space.Dir, lock.ProjectFileName, lock.LockFile, lock.SumFile, ".gitattributes", ".gitignore"} {
-		if _, err := os.Stat(filepath.Join(c.Base, f)); err == nil {
+		_, err := os.Stat(filepath.Join(c.Base, f))
+		if err == nil {
 			out.Commit = append(out.Commit, f)
 		}
 	}
@@ -109,12 +122,19 @@ func showCI(c *cli.Call, w *writtenCI) {
 
 // writeWorkflow writes the file of a system at the top of the repository, where the
 // system reads it. It returns the path of the file relative to the project.
-func writeWorkflow(ctx context.Context, c *cli.Call, system, version string, roots []status.CIRoot) (string, bool, error) {
-	top, prefix := c.Base, ""
+func writeWorkflow(
+	ctx context.Context,
+	c *cli.Call,
+	system, version string,
+	roots []status.CIRoot,
+) (string, bool, error) {
+	top := c.Base
+	prefix := ""
 	repo, err := env.Of(c).Repo(ctx)
 	switch {
 	case err == nil && repo.WorkTree != "":
-		top, prefix = repo.WorkTree, strings.TrimSuffix(project.Below(repo.WorkTree, c.Base), "/")
+		top = repo.WorkTree
+		prefix = strings.TrimSuffix(project.Below(repo.WorkTree, c.Base), "/")
 	case err != nil && diag.CodeOf(err) != diag.SourceNotFound:
 		return "", false, err
 	}
@@ -123,7 +143,8 @@ func writeWorkflow(ctx context.Context, c *cli.Call, system, version string, roo
 	if err != nil {
 		return "", false, err
 	}
-	if b, err := openat.ReadRegular(filepath.Join(top, filepath.FromSlash(name)), openat.MaxText); err == nil && system == "gitlab" && string(b) != text {
+	b, err := openat.ReadRegular(filepath.Join(top, filepath.FromSlash(name)), openat.MaxText)
+	if err == nil && system == "gitlab" && string(b) != text {
 		name = ".gitlab/rye.yml" // the existing pipeline is not changed
 	}
 	base := atomicfile.Project(c.Base).At(top)
@@ -136,7 +157,8 @@ func writeWorkflow(ctx context.Context, c *cli.Call, system, version string, roo
 	if err != nil && !errors.Is(err, fs.ErrExist) {
 		return "", false, err
 	}
-	if b, err := openat.ReadRegular(base.Path(name), openat.MaxText); !made && err == nil && string(b) != text {
+	b, err = openat.ReadRegular(base.Path(name), openat.MaxText)
+	if !made && err == nil && string(b) != text {
 		c.UI.Note("%s exists and is not changed; remove it and run the command again for the current text", filepath.ToSlash(rel))
 	}
 	if made && name == ".gitlab/rye.yml" {
@@ -160,7 +182,14 @@ func workflow(system, version, dir string, roots []status.CIRoot) (string, error
 	for _, r := range roots {
 		fps = append(fps, r.Fingerprint.String())
 	}
-	return strings.NewReplacer("VERSION", version, "PROJECT ", in, "ROOTS", strings.Join(fps, ",")).Replace(string(b)), nil
+	return strings.NewReplacer(
+		"VERSION",
+		version,
+		"PROJECT ",
+		in,
+		"ROOTS",
+		strings.Join(fps, ","),
+	).Replace(string(b)), nil
 }
 
 // installable returns what go install takes after the @ for this build: its release,

@@ -27,7 +27,8 @@ func writeClient(c *cli.Call, name string) ([]string, error) {
 	base := atomicfile.Project(c.Base)
 	err = base.Create(where, []byte(text), 0o644)
 	if errors.Is(err, fs.ErrExist) {
-		if b, _ := openat.ReadRegular(base.Path(where), openat.MaxText); string(b) != text {
+		b, _ := openat.ReadRegular(base.Path(where), openat.MaxText)
+		if string(b) != text {
 			c.UI.Note("%s is there and stays: rye serve --print-config %s prints what to add", where, name)
 		}
 		return nil, nil

@@ -33,7 +33,8 @@ type setupOptions struct {
 func Command() *cli.Command {
 	var o setupOptions
 	return &cli.Command{
-		Name: "setup", Group: "Items",
+		Name:  "setup",
+		Group: "Items",
 		Usage: "set up a model, a key to sign with, and completion",
 		Long: `Looks for services of models that you can use at once: installed programs with a login,
 keys in the environment or stored, and servers on this machine that answer with a list of
@@ -50,7 +51,16 @@ to what it finds now, and asks before it replaces the item.`,
 			"rye setup --yes --provider ollama --model qwen3:8b",
 			"rye setup --yes --provider mine/llm --url http://127.0.0.1:8080",
 		},
-		Codes: []diag.Code{diag.AuthRequired, diag.AuthFailed, diag.ToolNotFound, diag.ValidationFailed, diag.ProviderError, diag.Network, diag.Timeout, diag.ApprovalRequired},
+		Codes: []diag.Code{
+			diag.AuthRequired,
+			diag.AuthFailed,
+			diag.ToolNotFound,
+			diag.ValidationFailed,
+			diag.ProviderError,
+			diag.Network,
+			diag.Timeout,
+			diag.ApprovalRequired,
+		},
 		Flags: []cli.Flag{
 			cli.Bool(&o.add.Yes, "yes", "ask nothing"),
 			cli.String(&o.provider, "provider", "the service, by its `NAME`"),
@@ -63,14 +73,20 @@ to what it finds now, and asks before it replaces the item.`,
 		},
 		Needs: []cli.Need{{Flag: &o.add.Wish.URL, With: &o.provider}, {Flag: &o.add.Wish.Key, With: &o.add.Wish.URL},
 			{Flag: &o.add.Wish.InputPrice, With: &o.add.Wish.URL}, {Flag: &o.add.Wish.OutputPrice, With: &o.add.Wish.URL}},
-		Run: func(ctx context.Context, c *cli.Call) error { return runSetup(ctx, c, &o) },
+		Run: func(ctx context.Context, c *cli.Call) error {
+			return runSetup(ctx, c, &o)
+		},
 	}
 }
 
 // OfferSetup sets up a model if a prompt has none and the person accepts, and reports whether
 // there is one then.
 func OfferSetup(ctx context.Context, c *cli.Call, err error) (bool, error) {
-	if diag.CodeOf(err) != diag.AuthRequired || diag.Typed(err).Reason != "no_provider" || !c.Isatty(c.Stdin) || !c.Isatty(c.Stderr) || c.UI.AsJSON {
+	if diag.CodeOf(err) != diag.AuthRequired ||
+		diag.Typed(err).Reason != "no_provider" ||
+		!c.Isatty(c.Stdin) ||
+		!c.Isatty(c.Stderr) ||
+		c.UI.AsJSON {
 		return false, err
 	}
 	answer, aerr := c.Ask("No model is set up. Set one up now? [Y/n] ")
@@ -111,8 +127,10 @@ func runSetup(ctx context.Context, c *cli.Call, o *setupOptions) error {
 	if !o.add.Yes && (!c.Isatty(c.Stdin) || c.UI.AsJSON) {
 		return diag.New(diag.ApprovalRequired, "setting up: a person answers the questions at a terminal").WithReason("setup_terminal")
 	}
-	o.add.Silent, o.add.Guided = o.add.Yes, !o.add.Yes
-	o.add.Yes, o.add.Replace = true, true
+	o.add.Silent = o.add.Yes
+	o.add.Guided = !o.add.Yes
+	o.add.Yes = true
+	o.add.Replace = true
 	s := &setupRun{c: c, o: o, e: env.Of(c)}
 	o.add.Signer = s.key
 	ready, err := s.model(ctx)
@@ -151,7 +169,8 @@ func (s *setupRun) model(ctx context.Context) (bool, error) {
 	if _, err := s.key(ctx); err != nil {
 		return false, err
 	}
-	if err := project.MarkTested(ctx, s.p, []*project.ProviderState{used}); err != nil {
+	err = project.MarkTested(ctx, s.p, []*project.ProviderState{used})
+	if err != nil {
 		return false, err
 	}
 	return true, s.prefer(ctx, used)
@@ -178,7 +197,9 @@ func (s *setupRun) choice(ctx context.Context) (*setup.Choice, error) {
 	case o.add.Silent && len(found.Choices) > 0:
 		return found.Named(found.Choices[0].Name, o.add.Wish.Model), nil
 	case o.add.Silent:
-		return nil, diag.New(diag.AuthRequired, "setting up a model: nothing that can be used was found: %s", strings.Join(found.Tried, "; ")).WithReason("setup_nothing").WithDetail("tried", found.Tried)
+		return nil, diag.New(diag.AuthRequired, "setting up a model: nothing that can be used was found: %s", strings.Join(found.Tried, "; ")).
+			WithReason("setup_nothing").
+			WithDetail("tried", found.Tried)
 	}
 	return s.ask(ctx, found)
 }
@@ -229,7 +250,8 @@ func (s *setupRun) askService(ctx context.Context, address string) (*setup.Choic
 	}
 	if value := strings.TrimSpace(string(secret)); value != "" {
 		s.o.add.Wish.Key = setup.KeyVariable(address)
-		if err := s.e.Keys().Store(ctx, s.o.add.Wish.Key, value); err != nil {
+		err := s.e.Keys().Store(ctx, s.o.add.Wish.Key, value)
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -250,7 +272,8 @@ func (s *setupRun) key(ctx context.Context) (*project.Project, error) {
 		if err != nil {
 			return nil, err
 		}
-		o.Passphrase, o.NoPassphrase = pass, pass == nil
+		o.Passphrase = pass
+		o.NoPassphrase = pass == nil
 	}
 	k, err := key.MakeKey(ctx, s.c, s.p, o)
 	if err != nil {
@@ -266,7 +289,8 @@ func (s *setupRun) key(ctx context.Context) (*project.Project, error) {
 func (s *setupRun) use(ctx context.Context, choice *setup.Choice) (*project.ProviderState, error) {
 	add := &s.o.add
 	if choice.Provider == "" {
-		add.Wish.URL, add.Wish.ID = choice.URL, choice.Name
+		add.Wish.URL = choice.URL
+		add.Wish.ID = choice.Name
 		if !strings.Contains(add.Wish.ID, "/") {
 			add.Wish.ID = "mine/" + add.Wish.ID
 		}
@@ -342,20 +366,37 @@ func (s *setupRun) finish(ctx context.Context, ready bool) error {
 		s.c.UI.Note("%s", note)
 	}
 	if !ready {
-		return s.c.UI.Show(s.data, func() { s.c.UI.Out("No model is set up. rye setup can be repeated.") })
+		return s.c.UI.Show(s.data, func() {
+			s.c.UI.Out("No model is set up. rye setup can be repeated.")
+		})
 	}
-	plan, err := threadhost.Explain(ctx, s.p, &threadhost.Options{Ref: env.PromptDirective(), Params: map[string]any{"prompt": "x"}, Held: policy.Person(), Plan: true})
+	plan, err := threadhost.Explain(
+		ctx,
+		s.p,
+		&threadhost.Options{
+			Ref:    env.PromptDirective(),
+			Params: map[string]any{"prompt": "x"},
+			Held:   policy.Person(),
+			Plan:   true,
+		},
+	)
 	if err == nil && len(plan.Models) > 0 {
 		s.data.Model = plan.Models[0].Model
 		if plan.Models[0].Provider.Ref != s.data.Provider {
-			s.c.UI.Warn("threads of this project use %s of %s: its own config:agent/agent comes before yours", plan.Models[0].Model, plan.Models[0].Provider.Ref)
+			s.c.UI.Warn(
+				"threads of this project use %s of %s: its own config:agent/agent comes before yours",
+				plan.Models[0].Model,
+				plan.Models[0].Provider.Ref,
+			)
 		}
 	}
 	if s.o.asked {
 		return nil
 	}
 	if s.o.add.Silent {
-		return s.c.UI.Show(s.data, func() { s.c.UI.Out("Ready: rye \"What is here?\"") })
+		return s.c.UI.Show(s.data, func() {
+			s.c.UI.Out("Ready: rye \"What is here?\"")
+		})
 	}
 	const first = "What is here?"
 	text, err := s.c.Ask("First question, s skips [" + first + "]: ")
@@ -369,7 +410,13 @@ func (s *setupRun) finish(ctx context.Context, ready bool) error {
 	case text == "":
 		text = first
 	}
-	return watch.RunThread(ctx, s.c, s.p, primary.Call{Ref: env.PromptDirective(), Params: map[string]any{"prompt": text}, Held: policy.Person()}, &watch.ThreadOptions{})
+	return watch.RunThread(
+		ctx,
+		s.c,
+		s.p,
+		primary.Call{Ref: env.PromptDirective(), Params: map[string]any{"prompt": text}, Held: policy.Person()},
+		&watch.ThreadOptions{},
+	)
 }
 
 // completion offers the completion of the shell.

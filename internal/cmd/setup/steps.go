@@ -13,7 +13,9 @@ import (
 	"github.com/ryeos/rye/sign"
 )
 
-func hasPassphraseFile(c *cli.Call) bool { return c.Getenv(sign.EnvPassphraseFile) != "" }
+func hasPassphraseFile(c *cli.Call) bool {
+	return c.Getenv(sign.EnvPassphraseFile) != ""
+}
 
 // setupPassphrase asks for the passphrase of a new key. It is nil if the person wants none.
 func setupPassphrase(c *cli.Call, owner string) ([]byte, error) {
@@ -41,7 +43,8 @@ func notInPath(c *cli.Call) string {
 	if c.Self == "" {
 		return ""
 	}
-	if _, err := proc.LookPath("rye", c.Environ()); err == nil {
+	_, err := proc.LookPath("rye", c.Environ())
+	if err == nil {
 		return ""
 	}
 	return "your shell does not find rye: add " + filepath.Dir(c.Self) + " to PATH"

@@ -50,7 +50,12 @@ func endModels(c *cli.Call, reports []*testrun.ModelReport, err error) error {
 			err = r.Err()
 		}
 	}
-	return c.UI.Report(err, map[string]any{"models": reports}, nil, func() { showModels(c.UI, reports) })
+	return c.UI.Report(
+		err,
+		map[string]any{"models": reports},
+		nil,
+		func() { showModels(c.UI, reports) },
+	)
 }
 
 func showModels(u *cli.UI, reports []*testrun.ModelReport) {

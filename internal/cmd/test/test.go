@@ -27,8 +27,10 @@ type testOptions struct {
 func Command() *cli.Command {
 	var o testOptions
 	return &cli.Command{
-		Name: "test", Group: "Items",
-		Usage: "run recorded threads as tests, without a model", Args: "[PATTERN…]",
+		Name:  "test",
+		Group: "Items",
+		Usage: "run recorded threads as tests, without a model",
+		Args:  "[PATTERN…]",
 		Long: `Runs the directive of each recorded test (items of the kind test below .ai/tests) and
 answers each call of the model, and of a tool, from the recording. No model is called,
 no tool starts, no key and no network is needed. A changed prompt, tool, permission,
@@ -49,8 +51,10 @@ which threads completed, which returned the recorded outputs, cost and time.`,
 			cli.Strings(&o.limits, "limit", "with --model, "+watch.LimitUsage),
 		},
 		Complete: complete.Items(item.Test),
-		Run:      func(ctx context.Context, c *cli.Call) error { return runTest(ctx, c, &o) },
-		Subs:     []*cli.Command{testRecordCommand(&o)},
+		Run: func(ctx context.Context, c *cli.Call) error {
+			return runTest(ctx, c, &o)
+		},
+		Subs: []*cli.Command{testRecordCommand(&o)},
 	}
 }
 
@@ -125,7 +129,9 @@ func endTests(c *cli.Call, reports []*testrun.Report) error {
 		c.UI.Note("%d of %s failed", failed, cli.Plural(len(reports), "test"))
 		return c.UI.Report(first, data, nil, func() {})
 	}
-	return c.UI.Show(data, func() { c.UI.Note("%s passed", cli.Plural(len(reports), "test")) })
+	return c.UI.Show(data, func() {
+		c.UI.Note("%s passed", cli.Plural(len(reports), "test"))
+	})
 }
 
 // testRecordOptions are the flags of rye test record.
@@ -138,7 +144,9 @@ type testRecordOptions struct {
 func testRecordCommand(above *testOptions) *cli.Command {
 	o := testRecordOptions{testOptions: above}
 	return &cli.Command{
-		Name: "record", Args: "THREAD|DIRECTIVE [NAME=VALUE…]", Usage: "write a completed thread as a test",
+		Name:  "record",
+		Args:  "THREAD|DIRECTIVE [NAME=VALUE…]",
+		Usage: "write a completed thread as a test",
 		Long: `Writes what the model and the tools answered in a thread to .ai/tests, for a person to
 sign with rye sign. With a directive, runs it with a model first: that of --model, within
 --limit. Values of stored keys
@@ -152,7 +160,9 @@ file before you sign it. A recording that would not pass now is not written.`,
 			cli.String(&o.as, "as", "the `ID` of the test; else that of the directive"),
 			cli.Bool(&o.replace, "replace", "replace an existing recording"),
 		},
-		Run: func(ctx context.Context, c *cli.Call) error { return runTestRecord(ctx, c, &o) },
+		Run: func(ctx context.Context, c *cli.Call) error {
+			return runTestRecord(ctx, c, &o)
+		},
 	}
 }
 
@@ -165,20 +175,33 @@ func runTestRecord(ctx context.Context, c *cli.Call, o *testRecordOptions) error
 	if err == nil && len(o.models)+len(o.limits) > 0 {
 		return diag.New(diag.Usage, "recording %s: --model and --limit apply to a directive, and this is a thread", id)
 	}
-	if len(c.Args) > 1 || diag.CodeOf(err) == diag.ThreadNotFound && !strings.HasPrefix(c.Arg(0), "@") {
+	if len(c.Args) > 1 ||
+		diag.CodeOf(err) == diag.ThreadNotFound && !strings.HasPrefix(c.Arg(0), "@") {
 		id, err = recordRun(ctx, c, h, o)
 	}
 	if err != nil {
 		return err
 	}
-	done, err := testrun.Record(ctx, h, testrun.RecordOptions{Thread: id, As: o.as, Replace: o.replace, Held: policy.Person()})
+	done, err := testrun.Record(ctx, h, testrun.RecordOptions{
+		Thread:  id,
+		As:      o.as,
+		Replace: o.replace,
+		Held:    policy.Person(),
+	})
 	if err != nil {
 		showRepeated(c.UI, err)
 		return err
 	}
 	return c.UI.Show(done, func() {
 		c.UI.Out("%s", done.Path)
-		c.UI.Note("%s: %s, %s of %s. Review it, then: rye sign %s", done.Ref, cli.Plural(int(done.Turns), "turn"), cli.Plural(done.Calls, "call"), done.Directive, done.Ref)
+		c.UI.Note(
+			"%s: %s, %s of %s. Review it, then: rye sign %s",
+			done.Ref,
+			cli.Plural(int(done.Turns), "turn"),
+			cli.Plural(done.Calls, "call"),
+			done.Directive,
+			done.Ref,
+		)
 	})
 }
 
@@ -191,7 +214,12 @@ func showRepeated(u *cli.UI, err error) {
 }
 
 // recordRun runs a directive and returns the id of its thread.
-func recordRun(ctx context.Context, c *cli.Call, h *project.Project, o *testRecordOptions) (string, error) {
+func recordRun(
+	ctx context.Context,
+	c *cli.Call,
+	h *project.Project,
+	o *testRecordOptions,
+) (string, error) {
 	ref, err := item.ParseRef(c.Arg(0), item.Directive)
 	if err != nil {
 		return "", err
@@ -208,17 +236,24 @@ func recordRun(ctx context.Context, c *cli.Call, h *project.Project, o *testReco
 		if err != nil {
 			return "", err
 		}
-		thread.Model, thread.Provider = m.Model, m.Provider
+		thread.Model = m.Model
+		thread.Provider = m.Provider
 	}
 	opts := thread.Options(c, primary.Call{Ref: ref, Held: policy.Person(), Args: c.Args[1:]})
 	show := watch.NewWatcher(c, h, false)
-	opts.Observe, opts.Started = show.Line, show.Started
+	opts.Observe = show.Line
+	opts.Started = show.Started
 	r, err := threadhost.FollowDirective(ctx, h, opts)
 	if err != nil {
 		return "", err
 	}
 	if r.Status != threads.Completed {
-		return "", fmt.Errorf("recording %s: %w", ref, diag.New(diag.ThreadState, "the thread %s is %s", r.ThreadID, r.Status))
+		return "", fmt.Errorf("recording %s: %w", ref, diag.New(
+			diag.ThreadState,
+			"the thread %s is %s",
+			r.ThreadID,
+			r.Status,
+		))
 	}
 	return r.ThreadID, nil
 }

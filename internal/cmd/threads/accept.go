@@ -14,7 +14,8 @@ import (
 
 func threadsAcceptCommand() *cli.Command {
 	return &cli.Command{
-		Name: "accept", Args: "RUN",
+		Name:  "accept",
+		Args:  "RUN",
 		Usage: "have a log continued that was set back to an earlier state",
 		Long: `The state directory of the user account has the newest state of each log that the account
 wrote. If the log in the project is an earlier one, such as that of a backup, nothing
@@ -31,7 +32,8 @@ removed, give the whole id: a log with that id can be begun again.`,
 			}
 			id, err := watch.FindRun(ctx, c, p, c.Args[0])
 			if diag.CodeOf(err) == diag.ThreadNotFound && graph.IsID(c.Args[0]) {
-				id, err = c.Args[0], nil
+				id = c.Args[0]
+				err = nil
 			}
 			if err != nil {
 				return err
@@ -42,7 +44,12 @@ removed, give the whole id: a log with that id can be begun again.`,
 			}
 			return c.UI.Show(a, func() {
 				if a.Wrote > a.Lines {
-					c.UI.Out("accepted %s with %s; this account had written %d", id, cli.Plural(int(a.Lines), "line"), a.Wrote)
+					c.UI.Out(
+						"accepted %s with %s; this account had written %d",
+						id,
+						cli.Plural(int(a.Lines), "line"),
+						a.Wrote,
+					)
 					return
 				}
 				c.UI.Out("accepted %s with %s", id, cli.Plural(int(a.Lines), "line"))

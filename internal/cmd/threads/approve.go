@@ -19,15 +19,20 @@ import (
 )
 
 // ApproveCommand is rye approve.
-func ApproveCommand() *cli.Command { return replyCommand("approve", graph.Once) }
+func ApproveCommand() *cli.Command {
+	return replyCommand("approve", graph.Once)
+}
 
 // DenyCommand is rye deny.
-func DenyCommand() *cli.Command { return replyCommand("deny", graph.Deny) }
+func DenyCommand() *cli.Command {
+	return replyCommand("deny", graph.Deny)
+}
 
 func replyCommand(verb, decision string) *cli.Command {
 	c := threadsDecideCommand(verb, decision)
 	decide := c.Run
-	c.Group, c.Args = "Items", "[THREAD [CALL]]"
+	c.Group = "Items"
+	c.Args = "[THREAD [CALL]]"
 	c.Usage = "answer what threads and runs ask"
 	c.Long = `Without THREAD it lists the open questions of the threads of all projects of the user
 account and of the suspended runs of this project, and at a terminal it asks the one that
@@ -41,7 +46,9 @@ CALL is the call of a thread or the node of a run.`
 		case len(c.Args) == 2:
 			return decide(ctx, c)
 		case len(c.Args) == 1 && !ask.CanAsk(c):
-			return diag.New(diag.Usage, "answering %s: without a terminal, THREAD and CALL are needed", c.Args[0]).WithReason("call_needed").WithDetail("id", c.Args[0])
+			return diag.New(diag.Usage, "answering %s: without a terminal, THREAD and CALL are needed", c.Args[0]).
+				WithReason("call_needed").
+				WithDetail("id", c.Args[0])
 		case len(c.Args) == 1:
 			p, id, err := watch.OpenLast(ctx, c, project.Strict)
 			if err != nil {
@@ -73,7 +80,15 @@ func chooseOpen(ctx context.Context, c *cli.Call) error {
 			t := cli.NewTable("waiting")
 			for i := range list {
 				x := &list[i]
-				t.Add(watch.NumberCell(x.Number), watch.BareRef(x.Item), x.Waiting.Short(waiting.MaxText), watch.Age(c, x.Waiting.Since), x.Name, x.ID, x.Waiting.ID)
+				t.Add(
+					watch.NumberCell(x.Number),
+					watch.BareRef(x.Item),
+					x.Waiting.Short(waiting.MaxText),
+					watch.Age(c, x.Waiting.Since),
+					x.Name,
+					x.ID,
+					x.Waiting.ID,
+				)
 			}
 			c.UI.Table(t)
 		})
@@ -86,7 +101,12 @@ func chooseOpen(ctx context.Context, c *cli.Call) error {
 			q.Text += "\n" + string(rune('1'+i)) + "  " + x.Item + "  " + x.Waiting.State(c.Now(), 40)
 			q.Choices = append(q.Choices, dialog.Choice{Key: rune('1' + i), Label: x.ID[:max(0, len(x.ID)-20)] + "…", Help: x.ID})
 		}
-		q.Choices = append(q.Choices, dialog.Choice{Key: 'q', Label: "none", Help: "nothing is answered", Words: []string{"none"}})
+		q.Choices = append(q.Choices, dialog.Choice{
+			Key:   'q',
+			Label: "none",
+			Help:  "nothing is answered",
+			Words: []string{"none"},
+		})
 		a, err := ask.AtTerminal(ctx, c, q)
 		if errors.Is(err, threads.ErrLeft) || a.Key == 'q' {
 			return nil
@@ -111,7 +131,9 @@ func askOpen(ctx context.Context, c *cli.Call, p *project.Project, id string) er
 		return err
 	}
 	if w == nil {
-		return diag.New(diag.ThreadState, "answering %s: it asks nothing", id).WithReason("thread_no_question").WithDetail("id", id)
+		return diag.New(diag.ThreadState, "answering %s: it asks nothing", id).
+			WithReason("thread_no_question").
+			WithDetail("id", id)
 	}
 	open, err := threads.OpenQuestions(p.Spaces.ProjectDir, id)
 	if diag.CodeOf(err) == diag.ThreadNotFound {
@@ -121,7 +143,8 @@ func askOpen(ctx context.Context, c *cli.Call, p *project.Project, id string) er
 		return err
 	}
 	if len(open) == 0 && w.Kind == waiting.Question {
-		if s, err := threads.ReadStarted(p.Spaces.ProjectDir, id); err == nil && s.Suspended != nil {
+		s, err := threads.ReadStarted(p.Spaces.ProjectDir, id)
+		if err == nil && s.Suspended != nil {
 			return askSuspended(ctx, c, p, id, w)
 		}
 	}
@@ -131,7 +154,9 @@ func askOpen(ctx context.Context, c *cli.Call, p *project.Project, id string) er
 	for i := range open {
 		q := &open[i]
 		about := threadhost.OpenAsked(ctx, p, id, q)
-		about.Queue = func() (int, int) { return i + 1, len(open) }
+		about.Queue = func() (int, int) {
+			return i + 1, len(open)
+		}
 		a, err := ask.AtTerminal(ctx, c, ask.CallQuestion(c, about))
 		if errors.Is(err, threads.ErrLeft) {
 			return nil // it stays open
@@ -145,7 +170,14 @@ func askOpen(ctx context.Context, c *cli.Call, p *project.Project, id string) er
 				return err
 			}
 		}
-		_, goesOn, err := threadhost.DecideCall(ctx, p, id, q.ID, r, prefixOf(r, q))
+		_, goesOn, err := threadhost.DecideCall(
+			ctx,
+			p,
+			id,
+			q.ID,
+			r,
+			prefixOf(r, q),
+		)
 		if err != nil {
 			return err
 		}
@@ -165,7 +197,13 @@ func prefixOf(r threads.Reply, q *threads.OpenQuestion) string {
 }
 
 // askSuspended asks what a suspended thread asks about itself.
-func askSuspended(ctx context.Context, c *cli.Call, p *project.Project, id string, w *waiting.Wait) error {
+func askSuspended(
+	ctx context.Context,
+	c *cli.Call,
+	p *project.Project,
+	id string,
+	w *waiting.Wait,
+) error {
 	answer, err := ask.AboutThread(c)(ctx, id, w.Text)
 	switch {
 	case errors.Is(err, threads.ErrLeft) || err == nil && answer == "later":

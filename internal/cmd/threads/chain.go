@@ -19,7 +19,9 @@ import (
 
 func threadsChainCommand() *cli.Command {
 	return &cli.Command{
-		Name: "chain", Args: "THREAD", Usage: "list the threads that continue each other",
+		Name:  "chain",
+		Args:  "THREAD",
+		Usage: "list the threads that continue each other",
 		Long: `When the window of its model is full, a thread ends in the state continued, and another
 one goes on with a summary and the newest turns. The threads of a chain have one account,
 that of the first; turns and costs are those of the chain so far.`,
@@ -38,7 +40,13 @@ that of the first; turns and costs are those of the chain so far.`,
 			return c.UI.Show(map[string]any{"chain": links}, func() {
 				t := cli.NewTable("chain of threads")
 				for _, l := range links {
-					t.Add(watch.BareRef(l.Directive), l.State, fmt.Sprint(l.Turns), activity.Money(l.Cost.Spend), l.ID)
+					t.Add(
+						watch.BareRef(l.Directive),
+						l.State,
+						fmt.Sprint(l.Turns),
+						activity.Money(l.Cost.Spend),
+						l.ID,
+					)
 				}
 				c.UI.Table(t)
 			})
@@ -49,7 +57,9 @@ that of the first; turns and costs are those of the chain so far.`,
 func threadsHandoffCommand() *cli.Command {
 	var o watch.ResumeOptions
 	return &cli.Command{
-		Name: "handoff", Args: "THREAD", Usage: "continue a thread in another one, with a summary",
+		Name:  "handoff",
+		Args:  "THREAD",
+		Usage: "continue a thread in another one, with a summary",
 		Long: `Ends a thread in the state continued, and starts the thread that goes on: with a summary,
 the newest turns, and the rest of the limits. It is what rye does by itself when the
 window of the model is full. The process that runs a thread does it before its next turn,
@@ -72,11 +82,21 @@ and this command prints the id of the new thread.`,
 				if err != nil {
 					return err
 				}
-				return c.UI.Show(map[string]any{"thread_id": next, "continues": id}, func() { c.UI.Out("%s", next) })
+				return c.UI.Show(
+					map[string]any{"thread_id": next, "continues": id},
+					func() { c.UI.Out("%s", next) },
+				)
 			}
-			opts := &threadhost.Options{Held: policy.Person(), Message: o.Message, Ask: ask.AboutRisk(c), Decide: ask.AboutCall(c), Answer: ask.AboutThread(c)}
+			opts := &threadhost.Options{
+				Held:    policy.Person(),
+				Message: o.Message,
+				Ask:     ask.AboutRisk(c),
+				Decide:  ask.AboutCall(c),
+				Answer:  ask.AboutThread(c),
+			}
 			show := watch.NewWatcher(c, p, o.Events)
-			opts.Observe, opts.Started = show.Line, show.Started
+			opts.Observe = show.Line
+			opts.Started = show.Started
 			r, err := threadhost.HandOff(ctx, p, id, opts)
 			return show.End(r, err)
 		},

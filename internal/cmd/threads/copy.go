@@ -16,7 +16,8 @@ import (
 func threadsDiffCommand() *cli.Command {
 	var stat bool
 	return &cli.Command{
-		Name: "diff", Args: "THREAD",
+		Name:  "diff",
+		Args:  "THREAD",
 		Usage: "print what a thread changed in its working copy",
 		Long: `Compares the working copy of a thread that was started with --workspace worktree or copy
 with the state that it began with. New files that git ignores are left out of a worktree.
@@ -25,7 +26,9 @@ A path that rye threads apply writes only if you name it is marked with its reas
 		Codes:    []diag.Code{diag.ThreadNotFound, diag.ThreadState},
 		Flags:    []cli.Flag{cli.Bool(&stat, "stat", "print the paths only")},
 		Complete: complete.Runs,
-		Run:      func(ctx context.Context, c *cli.Call) error { return runThreadsDiff(ctx, c, stat) },
+		Run: func(ctx context.Context, c *cli.Call) error {
+			return runThreadsDiff(ctx, c, stat)
+		},
 	}
 }
 
@@ -69,7 +72,8 @@ func copyWarning(c project.OldCopy) string {
 func threadsApplyCommand() *cli.Command {
 	var check bool
 	return &cli.Command{
-		Name: "apply", Args: "THREAD [PATH…]",
+		Name:  "apply",
+		Args:  "THREAD [PATH…]",
 		Usage: "bring the changes of a thread's working copy to the project",
 		Long: `Writes the files that the thread changed, at or below the paths, into the project. A text
 that the project changed too is merged. If one file cannot be merged, nothing is written
@@ -81,7 +85,9 @@ the next one about this copy completes what it had begun.`,
 		Codes:    []diag.Code{diag.ThreadNotFound, diag.ThreadState, diag.Conflict, diag.PathEscape},
 		Flags:    []cli.Flag{cli.Bool(&check, "check", "change nothing; fail if a file cannot be merged")},
 		Complete: complete.Runs,
-		Run:      func(ctx context.Context, c *cli.Call) error { return runThreadsApply(ctx, c, check) },
+		Run: func(ctx context.Context, c *cli.Call) error {
+			return runThreadsApply(ctx, c, check)
+		},
 	}
 }
 
@@ -103,7 +109,8 @@ func runThreadsApply(ctx context.Context, c *cli.Call, check bool) error {
 
 func threadsDropCommand() *cli.Command {
 	return &cli.Command{
-		Name: "drop", Args: "THREAD",
+		Name:     "drop",
+		Args:     "THREAD",
 		Usage:    "remove the working copy of a thread with its changes",
 		Examples: []string{"rye threads drop triage-01jd"},
 		Codes:    []diag.Code{diag.ThreadNotFound, diag.ThreadState},
@@ -117,7 +124,10 @@ func threadsDropCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			return c.UI.Show(map[string]any{"thread_id": id, "copy": dropped}, func() { c.UI.Out("dropped %s", dropped) })
+			return c.UI.Show(
+				map[string]any{"thread_id": id, "copy": dropped},
+				func() { c.UI.Out("dropped %s", dropped) },
+			)
 		},
 	}
 }

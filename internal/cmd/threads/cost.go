@@ -20,7 +20,9 @@ type costOptions struct{ tree, user bool }
 func threadsCostCommand() *cli.Command {
 	var o costOptions
 	return &cli.Command{
-		Name: "cost", Args: "[THREAD]", Usage: "show what threads spent and reserved",
+		Name:  "cost",
+		Args:  "[THREAD]",
+		Usage: "show what threads spent and reserved",
 		Long: `Without an id, lists the threads of the project. With one, shows its maximum, what its
 calls cost by model, and what is reserved for calls that are not answered yet. Assumed is
 the part that the service did not report. Amounts are in US dollars.
@@ -34,7 +36,9 @@ once. Spent, in the tree, is what the calls of the thread itself cost.`,
 			cli.Bool(&o.tree, "tree", "with the threads that the thread started"),
 			cli.Bool(&o.user, "user", "what this user account spent in the day and the month, in UTC"),
 		},
-		Run: func(ctx context.Context, c *cli.Call) error { return runThreadsCost(ctx, c, &o) },
+		Run: func(ctx context.Context, c *cli.Call) error {
+			return runThreadsCost(ctx, c, &o)
+		},
 	}
 }
 
@@ -46,7 +50,11 @@ func runThreadsCost(ctx context.Context, c *cli.Call, o *costOptions) error {
 	if err != nil {
 		return err
 	}
-	s, err := store.Open(ctx, store.Dir(p.Dirs.State), store.Params{Now: p.Env.Now, Existing: true})
+	s, err := store.Open(
+		ctx,
+		store.Dir(p.Dirs.State),
+		store.Params{Now: p.Env.Now, Existing: true},
+	)
 	if store.Missing(err) {
 		s = nil // no thread has run
 	} else if err != nil {
@@ -60,11 +68,14 @@ func runThreadsCost(ctx context.Context, c *cli.Call, o *costOptions) error {
 	case len(c.Args) == 0:
 		return showThreadCosts(ctx, c, p, s)
 	case s == nil:
-		return diag.New(diag.ThreadNotFound, "showing costs: no thread %q", c.Args[0]).WithReason("no_thread").WithDetail("id", c.Args[0])
+		return diag.New(diag.ThreadNotFound, "showing costs: no thread %q", c.Args[0]).
+			WithReason("no_thread").
+			WithDetail("id", c.Args[0])
 	}
 	id, err := watch.FindRun(ctx, c, p, c.Args[0])
 	if diag.CodeOf(err) == diag.ThreadNotFound { // its log is removed
-		id, err = c.Args[0], nil
+		id = c.Args[0]
+		err = nil
 	}
 	if err != nil {
 		return err
@@ -77,7 +88,8 @@ func runThreadsCost(ctx context.Context, c *cli.Call, o *costOptions) error {
 		for _, cost := range report.Threads {
 			showCost(c.UI, cost.Cost)
 		}
-		if first := report.Threads[0]; o.tree || len(first.Chain) > 1 {
+		first := report.Threads[0]
+		if o.tree || len(first.Chain) > 1 {
 			showTotal(c.UI, report)
 		}
 	})
@@ -87,7 +99,15 @@ func runThreadsCost(ctx context.Context, c *cli.Call, o *costOptions) error {
 func showTotal(u *cli.UI, r *project.CostReport) {
 	t := cli.NewTable("cost of a tree")
 	add := func(number int64, name string, s store.Sum, thread string) {
-		t.Add(watch.NumberCell(number), name, fmt.Sprint(s.Calls), s.Actual.String(), s.Assumed.String(), s.Reserved.String(), thread)
+		t.Add(
+			watch.NumberCell(number),
+			name,
+			fmt.Sprint(s.Calls),
+			s.Actual.String(),
+			s.Assumed.String(),
+			s.Reserved.String(),
+			thread,
+		)
 	}
 	for _, c := range r.Threads {
 		name := strings.Repeat("  ", c.Level) + watch.BareRef(c.Ref)
@@ -121,7 +141,12 @@ func showPeriods(ctx context.Context, c *cli.Call, p *project.Project, s *store.
 	return c.UI.Show(map[string]any{"periods": periods}, func() {
 		t := cli.NewTable("cost of a user")
 		for _, period := range periods {
-			t.Add(period.Period, period.Actual.String(), period.Reserved.String(), period.Max.String())
+			t.Add(
+				period.Period,
+				period.Actual.String(),
+				period.Reserved.String(),
+				period.Max.String(),
+			)
 		}
 		c.UI.Table(t)
 	})
@@ -142,7 +167,17 @@ func showThreadCosts(ctx context.Context, c *cli.Call, p *project.Project, s *st
 		}
 		t := cli.NewTable("costs")
 		for _, cost := range costs {
-			t.Add(watch.NumberCell(cost.Number), watch.BareRef(cost.Ref), cost.State, watch.Age(c, cost.Created), fmt.Sprint(cost.Calls), cost.Actual.String(), cost.Reserved.String(), cost.Max.String(), cost.Thread)
+			t.Add(
+				watch.NumberCell(cost.Number),
+				watch.BareRef(cost.Ref),
+				cost.State,
+				watch.Age(c, cost.Created),
+				fmt.Sprint(cost.Calls),
+				cost.Actual.String(),
+				cost.Reserved.String(),
+				cost.Max.String(),
+				cost.Thread,
+			)
 		}
 		c.UI.Table(t)
 	})
@@ -160,7 +195,14 @@ func showCost(u *cli.UI, cost store.Cost) {
 	}
 	amounts("all", cost.Actual, cost.Assumed, cost.Reserved, cost.Max, cost.Overspent)
 	for _, m := range cost.Models {
-		t.Add(m.Model, m.Actual.String(), m.Assumed.String(), m.Reserved.String(), "", "")
+		t.Add(
+			m.Model,
+			m.Actual.String(),
+			m.Assumed.String(),
+			m.Reserved.String(),
+			"",
+			"",
+		)
 	}
 	u.Table(t)
 }

@@ -18,7 +18,8 @@ func threadsGCCommand() *cli.Command {
 	var o upkeep.Options
 	var age, keep string
 	return &cli.Command{
-		Name: "gc", Usage: "remove the logs of old threads and runs that have completed",
+		Name:  "gc",
+		Usage: "remove the logs of old threads and runs that have completed",
 		Long: `Removes the directories in .ai/threads of threads and runs that have completed, each with
 all that it started and that continues it, or none of them. What runs, is suspended, can
 be resumed or is damaged stays, with its whole tree. Without flags, the limits are those of
@@ -90,16 +91,35 @@ func runThreadsGC(ctx context.Context, c *cli.Call, o upkeep.Options) error {
 	return c.UI.Report(report.Failed(), report, nil, func() {
 		t := cli.NewTable("removed threads")
 		for _, r := range report.Removed {
-			t.Add(cli.Pick(report.DryRun, "would remove", "removed"), r.Root, cli.Plural(len(r.Threads), "thread"), r.Updated.Format(time.DateOnly))
+			t.Add(
+				cli.Pick(report.DryRun, "would remove", "removed"),
+				r.Root,
+				cli.Plural(len(r.Threads), "thread"),
+				r.Updated.Format(time.DateOnly),
+			)
 		}
 		for _, k := range report.Kept {
-			t.Add("kept", k.Root, cli.Plural(len(k.Threads), "thread"), fmt.Sprintf("%s  %s", k.Updated.Format(time.DateOnly), k.Reason))
+			t.Add(
+				"kept",
+				k.Root,
+				cli.Plural(len(k.Threads), "thread"),
+				fmt.Sprintf("%s  %s", k.Updated.Format(time.DateOnly), k.Reason),
+			)
 		}
 		for _, wc := range report.Copies {
 			if wc.Dropped {
-				t.Add(cli.Pick(report.DryRun, "would remove", "removed"), wc.ID, "working copy", wc.Updated.Format(time.DateOnly))
+				t.Add(
+					cli.Pick(report.DryRun, "would remove", "removed"),
+					wc.ID,
+					"working copy",
+					wc.Updated.Format(time.DateOnly),
+				)
 			} else if wc.Reason != "" {
-				t.Add("kept", wc.ID, "working copy", fmt.Sprintf("%s  %s", wc.Updated.Format(time.DateOnly), wc.Reason))
+				t.Add("kept", wc.ID, "working copy", fmt.Sprintf(
+					"%s  %s",
+					wc.Updated.Format(time.DateOnly),
+					wc.Reason,
+				))
 			}
 		}
 		if len(report.Removed)+len(report.Kept)+len(report.Copies) == 0 {

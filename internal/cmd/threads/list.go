@@ -21,7 +21,8 @@ import (
 func threadsListCommand() *cli.Command {
 	var all, active bool
 	return &cli.Command{
-		Name: "list", Usage: "list the threads of this project",
+		Name:  "list",
+		Usage: "list the threads of this project",
 		Long: `Lists the threads of the project from the registry of the user account, the newest
 first. The state of a thread whose process was stopped is error (orphaned): rye threads
 resume continues it. rye graph list lists the runs of graphs.`,
@@ -40,7 +41,9 @@ resume continues it. rye graph list lists the runs of graphs.`,
 				return err
 			}
 			if active {
-				list = slices.DeleteFunc(list, func(t project.ListedThread) bool { return t.State != threads.Running })
+				list = slices.DeleteFunc(list, func(t project.ListedThread) bool {
+					return t.State != threads.Running
+				})
 			}
 			copies, err := p.OldCopies(ctx)
 			if err != nil {
@@ -51,7 +54,8 @@ resume continues it. rye graph list lists the runs of graphs.`,
 			}
 			return c.UI.Show(map[string]any{"threads": list}, func() {
 				showThreadList(c, list)
-				if runs, err := graph.IDs(p.Spaces.ProjectDir); len(list) == 0 && err == nil && len(runs) > 0 {
+				runs, err := graph.IDs(p.Spaces.ProjectDir)
+				if len(list) == 0 && err == nil && len(runs) > 0 {
 					c.UI.Note("rye graph list lists the runs of graphs: there are %d.", len(runs))
 				}
 			})
@@ -61,7 +65,9 @@ resume continues it. rye graph list lists the runs of graphs.`,
 
 func threadsTreeCommand() *cli.Command {
 	return &cli.Command{
-		Name: "tree", Args: "THREAD", Usage: "list a thread with those that it started",
+		Name:     "tree",
+		Args:     "THREAD",
+		Usage:    "list a thread with those that it started",
 		Examples: []string{"rye threads tree triage-01jd"},
 		Codes:    []diag.Code{diag.ThreadNotFound},
 		Complete: complete.Runs,
@@ -72,7 +78,8 @@ func threadsTreeCommand() *cli.Command {
 			}
 			id, err := watch.FindRun(ctx, c, p, c.Args[0])
 			if diag.CodeOf(err) == diag.ThreadNotFound { // its log is removed, or it is one of another project
-				id, err = c.Args[0], nil
+				id = c.Args[0]
+				err = nil
 			}
 			if err != nil {
 				return err
@@ -81,7 +88,10 @@ func threadsTreeCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			return c.UI.Show(map[string]any{"threads": list}, func() { showThreadList(c, list) })
+			return c.UI.Show(
+				map[string]any{"threads": list},
+				func() { showThreadList(c, list) },
+			)
 		},
 	}
 }
@@ -93,7 +103,8 @@ func showThreadList(c *cli.Call, list []project.ListedThread) {
 	}
 	t := cli.NewTable("threads")
 	for _, l := range list {
-		state, pid := l.State, ""
+		state := l.State
+		pid := ""
 		if l.Reason != "" {
 			state += " (" + l.Reason + ")"
 		}

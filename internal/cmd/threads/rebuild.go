@@ -15,7 +15,8 @@ import (
 func threadsRebuildCommand() *cli.Command {
 	var dump bool
 	return &cli.Command{
-		Name: "rebuild", Usage: "compute the registry and the ledger from the logs again",
+		Name:  "rebuild",
+		Usage: "compute the registry and the ledger from the logs again",
 		Long: `Verifies and reads the logs of this project and of all others that have had threads, and
 replaces the store of the user account by one with the same threads, accounts and sums of
 days and months. Use it after the store was damaged or lost. While it works, no thread may
@@ -55,7 +56,11 @@ processes, times, and reservations for calls that were not sent.`,
 				c.UI.Warn("%s was not read, because it cannot be verified: rye threads verify names the fault", log)
 			}
 			return c.UI.Show(r, func() {
-				c.UI.Out("rebuilt the store from the logs of %s in %s", cli.Plural(r.Threads, "thread"), cli.Plural(len(r.Projects), "project"))
+				c.UI.Out(
+					"rebuilt the store from the logs of %s in %s",
+					cli.Plural(r.Threads, "thread"),
+					cli.Plural(len(r.Projects), "project"),
+				)
 				if len(r.Completed) > 0 {
 					c.UI.Out("completed %s with calls that the former store had and no log has", cli.Plural(len(r.Completed), "thread"))
 				}
@@ -78,5 +83,7 @@ func dumpThreads(ctx context.Context, c *cli.Call, p *project.Project) error {
 	for line := range bytes.Lines(lines.Bytes()) {
 		data.Rows = append(data.Rows, line)
 	}
-	return c.UI.Show(data, func() { c.UI.Text(lines.String()) })
+	return c.UI.Show(data, func() {
+		c.UI.Text(lines.String())
+	})
 }

@@ -16,7 +16,9 @@ import (
 func threadsSuspendCommand() *cli.Command {
 	var reason string
 	return &cli.Command{
-		Name: "suspend", Args: "THREAD", Usage: "suspend a thread before its next turn",
+		Name:  "suspend",
+		Args:  "THREAD",
+		Usage: "suspend a thread before its next turn",
 		Long: `The process of the thread ends after the calls in flight. rye threads resume continues it:
 its money stays reserved, and its time does not run.`,
 		Examples: []string{"rye threads suspend triage-01jd", `rye threads suspend triage-01jd --reason "The service is down."`},
@@ -35,7 +37,10 @@ its money stays reserved, and its time does not run.`,
 			if state == threads.Running {
 				c.UI.Note("the thread is suspended after the calls in flight")
 			}
-			return c.UI.Show(map[string]any{"thread_id": id, "state": state}, func() { c.UI.Out("%s %s", id, state) })
+			return c.UI.Show(
+				map[string]any{"thread_id": id, "state": state},
+				func() { c.UI.Out("%s %s", id, state) },
+			)
 		},
 	}
 }
@@ -50,7 +55,9 @@ type hitOptions struct {
 func threadsSearchCommand() *cli.Command {
 	o := hitOptions{most: 50}
 	return &cli.Command{
-		Name: "search", Args: "THREAD TEXT", Usage: "find a text in the logs of a thread and those below it",
+		Name:  "search",
+		Args:  "THREAD TEXT",
+		Usage: "find a text in the logs of a thread and those below it",
 		Long: `Reads the log of the thread, of the threads of its chain, and of all threads below it.
 Upper and lower case are equal.`,
 		Examples: []string{"rye threads search triage-01jd 'build directory'", `rye threads search triage-01jd 'label":"(bug|question)' --regex --event tool_call`},
@@ -62,7 +69,9 @@ Upper and lower case are equal.`,
 			cli.Int(&o.most, "max", "the most `HITS`"),
 		},
 		Complete: complete.Runs,
-		Run:      func(ctx context.Context, c *cli.Call) error { return runThreadsSearch(ctx, c, &o) },
+		Run: func(ctx context.Context, c *cli.Call) error {
+			return runThreadsSearch(ctx, c, &o)
+		},
 	}
 }
 
@@ -71,7 +80,12 @@ func runThreadsSearch(ctx context.Context, c *cli.Call, o *hitOptions) error {
 	if err != nil {
 		return err
 	}
-	hits, more, err := tree.SearchThreads(ctx, p, id, o.chain, threads.Query{Text: c.Args[1], Regex: o.regex, Events: o.events, Most: o.most})
+	hits, more, err := tree.SearchThreads(ctx, p, id, o.chain, threads.Query{
+		Text:   c.Args[1],
+		Regex:  o.regex,
+		Events: o.events,
+		Most:   o.most,
+	})
 	if err != nil {
 		return err
 	}

@@ -19,7 +19,9 @@ type tailOptions struct {
 func threadsTailCommand() *cli.Command {
 	var o tailOptions
 	return &cli.Command{
-		Name: "tail", Args: "RUN", Usage: "show what a thread or run does and has done",
+		Name:  "tail",
+		Args:  "RUN",
+		Usage: "show what a thread or run does and has done",
 		Long: `Prints what rye run directive or rye graph run prints, from the first line of the log.
 --follow continues until the thread or run ends or is suspended. --events prints the lines of the log as
 JSON.`,
@@ -49,11 +51,18 @@ func tailEvents(ctx context.Context, c *cli.Call, p *project.Project, id string,
 	if _, err := transcript.First(dir, id); err != nil {
 		return err
 	}
-	c.UI.AsJSON, c.UI.Lines = true, true
+	c.UI.AsJSON = true
+	c.UI.Lines = true
 	log := transcript.NewReader(dir, id)
 	return watch.EachLine(ctx, dir, id, follow, func() error {
 		return log.Next(func(l *transcript.Line) error {
-			return c.UI.Event(watch.RunEvent{RunID: id, Seq: l.Seq, Time: l.Time, Event: l.Event, Data: l.Data})
+			return c.UI.Event(watch.RunEvent{
+				RunID: id,
+				Seq:   l.Seq,
+				Time:  l.Time,
+				Event: l.Event,
+				Data:  l.Data,
+			})
 		})
 	})
 }

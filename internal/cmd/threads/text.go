@@ -33,10 +33,18 @@ func (o *textOptions) flags() []cli.Flag {
 }
 
 // wanted reports whether the log is printed as a text.
-func (o *textOptions) wanted() bool { return o.text || o.all || o.call != 0 || o.turn != 0 }
+func (o *textOptions) wanted() bool {
+	return o.text || o.all || o.call != 0 || o.turn != 0
+}
 
 // showText prints a log as a text.
-func showText(ctx context.Context, c *cli.Call, p *project.Project, id string, o *textOptions) error {
+func showText(
+	ctx context.Context,
+	c *cli.Call,
+	p *project.Project,
+	id string,
+	o *textOptions,
+) error {
 	dir := p.Spaces.ProjectDir
 	if _, err := transcript.First(dir, id); err != nil {
 		return err
@@ -49,13 +57,20 @@ func showText(ctx context.Context, c *cli.Call, p *project.Project, id string, o
 	found := o.call == 0 && o.turn == 0
 	if !found {
 		params.Only = func(b *activity.Block) bool {
-			match := b.Depth == 0 && (o.call != 0 && b.Kind == activity.Call && b.Number == o.call || o.turn != 0 && b.Turn == int64(o.turn) && b.Kind != activity.Head && b.Kind != activity.End)
+			match := b.Depth == 0 &&
+				(o.call != 0 && b.Kind == activity.Call && b.Number == o.call || o.turn != 0 && b.Turn == int64(o.turn) && b.Kind != activity.Head && b.Kind != activity.End)
 			found = found || match
 			return match
 		}
 	}
 	var out bytes.Buffer
-	if err := watch.ReadLogs(ctx, watch.TailLive(c, dir, tree, &out, params), id, false); err != nil {
+	err := watch.ReadLogs(
+		ctx,
+		watch.TailLive(c, dir, tree, &out, params),
+		id,
+		false,
+	)
+	if err != nil {
 		return err
 	}
 	if !found {
@@ -65,7 +80,8 @@ func showText(ctx context.Context, c *cli.Call, p *project.Project, id string, o
 		return err
 	}
 	path := filepath.Join(".ai", "knowledge", "threads", id+".md")
-	if _, err := os.Stat(filepath.Join(dir, path)); err == nil && params.Only == nil {
+	_, err = os.Stat(filepath.Join(dir, path))
+	if err == nil && params.Only == nil {
 		c.UI.Note("record %s", path)
 	}
 	return nil
@@ -76,13 +92,18 @@ func paged(ctx context.Context, c *cli.Call, text []byte) error {
 	pager := c.Getenv("PAGER")
 	out, isFile := c.Stdout.(*os.File)
 	_, noShell := exec.LookPath("sh") // as on Windows
-	if pager == "" || noShell != nil || !isFile || watch.TerminalOf(c, out).Mode() != inline.Live {
+	if pager == "" ||
+		noShell != nil ||
+		!isFile ||
+		watch.TerminalOf(c, out).Mode() != inline.Live {
 		_, err := c.UI.Stdout.Write(text)
 		return err
 	}
 	cmd := exec.CommandContext(ctx, "sh", "-c", pager)
 	cmd.Env = append(c.Environ(), "LESS=FRX")
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(text), out, c.Stderr
+	cmd.Stdin = bytes.NewReader(text)
+	cmd.Stdout = out
+	cmd.Stderr = c.Stderr
 	if err := cmd.Run(); err != nil {
 		return diag.New(diag.ExecutionFailed, "running $PAGER: %w", err)
 	}

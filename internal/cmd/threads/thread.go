@@ -23,16 +23,22 @@ func threadsShowCommand() *cli.Command {
 	var items bool
 	var text textOptions
 	return &cli.Command{
-		Name: "show", Args: "THREAD",
+		Name:  "show",
+		Args:  "THREAD",
 		Usage: "print what a thread did, used and cost",
 		Long: `Reads the log of a thread. --text prints it as rye run does, --call and --turn a part of it
 in full, --all all of it. --items prints each step of its loop with the digest of the
 item that ran, so that two threads can be compared.`,
 		Examples: []string{"rye threads show triage-01jd", "rye threads show triage-01jd --items"},
 		Codes:    []diag.Code{diag.ThreadNotFound, diag.TranscriptBroken},
-		Flags:    append([]cli.Flag{cli.Bool(&items, "items", "print the items of the loop with their digests")}, text.flags()...),
+		Flags: append(
+			[]cli.Flag{cli.Bool(&items, "items", "print the items of the loop with their digests")},
+			text.flags()...,
+		),
 		Complete: complete.Runs,
-		Run:      func(ctx context.Context, c *cli.Call) error { return runThreadsShow(ctx, c, items, &text) },
+		Run: func(ctx context.Context, c *cli.Call) error {
+			return runThreadsShow(ctx, c, items, &text)
+		},
 	}
 }
 
@@ -78,7 +84,11 @@ func showThread(c *cli.Call, s *threads.Summary, items bool) {
 	t.Add("model", s.Model+" of "+s.Provider.Ref)
 	t.Add("turns", fmt.Sprintf("%d of %d", s.Cost.Turns, s.Limits.Turns))
 	t.Add("tokens", fmt.Sprintf("%d in, %d out", s.Cost.InputTokens, s.Cost.OutputTokens))
-	t.Add("spend", fmt.Sprintf("$%s of $%s", activity.Money(s.Cost.Spend), activity.Money(s.Limits.Spend)))
+	t.Add("spend", fmt.Sprintf(
+		"$%s of $%s",
+		activity.Money(s.Cost.Spend),
+		activity.Money(s.Limits.Spend),
+	))
 	t.Add("started", s.Started)
 	for _, call := range s.Calls {
 		outcome := "ok"
@@ -88,7 +98,10 @@ func showThread(c *cli.Call, s *threads.Summary, items bool) {
 		case call.IsError:
 			outcome = "failed"
 		}
-		t.Add(fmt.Sprintf("turn %d", call.Turn), fmt.Sprintf("%s %s %d ms", call.Name, outcome, call.Duration))
+		t.Add(
+			fmt.Sprintf("turn %d", call.Turn),
+			fmt.Sprintf("%s %s %d ms", call.Name, outcome, call.Duration),
+		)
 	}
 	for _, x := range s.Shorter {
 		t.Add("context", shorter(&x))
@@ -114,12 +127,19 @@ func shorter(x *threads.ShorteningSummary) string {
 	case x.Step == "summary":
 		what = fmt.Sprintf("a summary replaced %d turns", x.Turns)
 	}
-	return fmt.Sprintf("after turn %d: %s, %s to %s tokens", x.Turn, what, activity.Thousands(x.Before), activity.Thousands(x.After))
+	return fmt.Sprintf(
+		"after turn %d: %s, %s to %s tokens",
+		x.Turn,
+		what,
+		activity.Thousands(x.Before),
+		activity.Thousands(x.After),
+	)
 }
 
 func threadsResultCommand() *cli.Command {
 	return &cli.Command{
-		Name: "result", Args: "THREAD",
+		Name:     "result",
+		Args:     "THREAD",
 		Usage:    "print the result of a thread or run that has ended",
 		Examples: []string{"rye threads result triage-01jd"},
 		Codes:    []diag.Code{diag.ThreadNotFound, diag.ThreadState},
@@ -158,7 +178,8 @@ func runThreadsResult(ctx context.Context, c *cli.Call) error {
 func threadsResumeCommand() *cli.Command {
 	var o watch.ResumeOptions
 	return &cli.Command{
-		Name: "resume", Args: "THREAD",
+		Name:  "resume",
+		Args:  "THREAD",
 		Usage: "continue a thread or run at the step where it ended",
 		Long: `Verifies the log and continues. No call of a model and no tool whose result the log has
 is made again. A tool that had started and has no result is started again only if its
@@ -180,7 +201,9 @@ bounds, and limits and an account of its own.`,
 			cli.Bool(&o.Locked, "locked", env.LockedUsage),
 		},
 		Complete: complete.Runs,
-		Run:      func(ctx context.Context, c *cli.Call) error { return runThreadsResume(ctx, c, &o) },
+		Run: func(ctx context.Context, c *cli.Call) error {
+			return runThreadsResume(ctx, c, &o)
+		},
 	}
 }
 
@@ -193,7 +216,8 @@ func runThreadsResume(ctx context.Context, c *cli.Call, o *watch.ResumeOptions) 
 	if err != nil {
 		return err
 	}
-	if _, err := threads.ReadStarted(p.Spaces.ProjectDir, id); diag.CodeOf(err) == diag.ThreadNotFound {
+	_, err = threads.ReadStarted(p.Spaces.ProjectDir, id)
+	if diag.CodeOf(err) == diag.ThreadNotFound {
 		return watch.ResumeRun(ctx, c, p, id, project.GraphOptions{AcceptChanged: o.AcceptChanged})
 	}
 	return watch.ResumeThread(ctx, c, p, id, o)

@@ -19,7 +19,8 @@ import (
 
 func Command() *cli.Command {
 	return &cli.Command{
-		Name: "threads", Group: "Items",
+		Name:  "threads",
+		Group: "Items",
 		Usage: "list, answer, stop and verify threads and runs",
 		Subs: []*cli.Command{threadsListCommand(), threadsTreeCommand(), threadsAnswerCommand(), threadsDecideCommand("approve", graph.Once), threadsDecideCommand("deny", graph.Deny), threadsSendCommand(), threadsWaitCommand(), threadsEndCommand("cancel"), threadsEndCommand("kill"),
 			threadsTailCommand(), threadsVerifyCommand(), threadsCostCommand(), threadsShowCommand(), threadsResultCommand(), threadsResumeCommand(), threadsChainCommand(), threadsHandoffCommand(), threadsWakeCommand(), threadsGCCommand(), threadsRebuildCommand(), threadsAcceptCommand(), threadsSuspendCommand(), threadsSearchCommand(),
@@ -29,7 +30,8 @@ func Command() *cli.Command {
 
 func threadsAnswerCommand() *cli.Command {
 	return &cli.Command{
-		Name: "answer", Args: "RUN [NODE] VALUE",
+		Name:  "answer",
+		Args:  "RUN [NODE] VALUE",
 		Usage: "answer a question of a suspended run and continue it",
 		Long: `Checks the answer, writes it into the inbox of the run and continues the run here.
 NODE can be left out if one question is open. A thread asks whether it may go on: the
@@ -42,11 +44,14 @@ answer is yes or no.`,
 			if err != nil {
 				return err
 			}
-			node, value := "", c.Args[1]
+			node := ""
+			value := c.Args[1]
 			if len(c.Args) > 2 {
-				node, value = c.Args[1], c.Args[2]
+				node = c.Args[1]
+				value = c.Args[2]
 			}
-			if _, err := threads.ReadStarted(p.Spaces.ProjectDir, id); err == nil {
+			_, err = threads.ReadStarted(p.Spaces.ProjectDir, id)
+			if err == nil {
 				yes, err := yesOrNo(value)
 				if err == nil {
 					r := threads.Reply{Decision: threads.Deny}
@@ -77,7 +82,9 @@ func threadsDecideCommand(verb, decision string) *cli.Command {
 		flags = []cli.Flag{cli.String(&feedback, "feedback", "a `TEXT` that the model of the thread reads")}
 	}
 	return &cli.Command{
-		Name: verb, Args: "RUN [NODE]", Usage: usage + ", and continue the run",
+		Name:  verb,
+		Args:  "RUN [NODE]",
+		Usage: usage + ", and continue the run",
 		Long: `A run waits for it if a call of a node needs an answer, no person can be asked, and the
 allowance has approvals.headless: suspend. rye graph list names such runs. NODE can be
 left out if one call waits. A thread waits for it if a hook or a limit asks a person, or a
@@ -106,7 +113,8 @@ the first answer is used.`,
 			if forThread && prefix != "" {
 				return diag.New(diag.Usage, "answering %s: --thread and --prefix are two answers", id)
 			}
-			if isThread, err := watch.DecideThread(ctx, c, p, id, node, prefix, r); isThread || err != nil {
+			isThread, err := watch.DecideThread(ctx, c, p, id, node, prefix, r)
+			if isThread || err != nil {
 				return err
 			}
 			if forThread || prefix != "" || feedback != "" {
@@ -140,7 +148,8 @@ func wakeFrom(ctx context.Context, c *cli.Call, p *project.Project, s *graph.Sum
 
 func threadsSendCommand() *cli.Command {
 	return &cli.Command{
-		Name: "send", Args: "RUN EVENT [JSON]",
+		Name:     "send",
+		Args:     "RUN EVENT [JSON]",
 		Usage:    "send an event to a run and continue it if it waits",
 		Long:     "A thread reads the event before its next turn, as a message.",
 		Examples: []string{`rye threads send release-01jd deployed '{"url": "https://example.org"}'`},
@@ -176,7 +185,8 @@ func threadsWaitCommand() *cli.Command {
 	timeout := 10 * time.Minute
 	var anyOf bool
 	return &cli.Command{
-		Name: "wait", Args: "THREAD…",
+		Name:  "wait",
+		Args:  "THREAD…",
 		Usage: "wait until threads or runs have ended or are suspended",
 		Long: `Waits for all of them, or with --any for one. The system wakes the command when a
 result is written or a process ends. A thread whose process was stopped is settled: what
@@ -188,7 +198,9 @@ it had reserved and not spent is free again.`,
 			cli.Bool(&anyOf, "any", "wait for the first of them"),
 		},
 		Complete: complete.Runs,
-		Run:      func(ctx context.Context, c *cli.Call) error { return runThreadsWait(ctx, c, timeout, anyOf) },
+		Run: func(ctx context.Context, c *cli.Call) error {
+			return runThreadsWait(ctx, c, timeout, anyOf)
+		},
 	}
 }
 
@@ -219,16 +231,22 @@ func runThreadsWait(ctx context.Context, c *cli.Call, timeout time.Duration, any
 }
 
 func threadsEndCommand(verb string) *cli.Command {
-	usage, state := "ask a run to stop after what is in flight", graph.StateCancelled
+	usage := "ask a run to stop after what is in flight"
+	state := graph.StateCancelled
 	if verb == "kill" {
-		usage, state = "end the process of a run by force", graph.StateKilled
+		usage = "end the process of a run by force"
+		state = graph.StateKilled
 	}
 	return &cli.Command{
-		Name: verb, Args: "RUN", Usage: usage,
+		Name:     verb,
+		Args:     "RUN",
+		Usage:    usage,
 		Examples: []string{"rye threads " + verb + " release-01jd"},
 		Codes:    []diag.Code{diag.ThreadNotFound, diag.ThreadState},
 		Complete: complete.Runs,
-		Run:      func(ctx context.Context, c *cli.Call) error { return runThreadsEnd(ctx, c, state) },
+		Run: func(ctx context.Context, c *cli.Call) error {
+			return runThreadsEnd(ctx, c, state)
+		},
 	}
 }
 
@@ -245,12 +263,18 @@ func runThreadsEnd(ctx context.Context, c *cli.Call, state string) error {
 		c.UI.Note("the run stops after the nodes in flight")
 		return nil
 	}
-	return c.UI.Show(map[string]any{"run_id": id, "state": s.State}, func() { c.UI.Out("%s %s", id, s.State) })
+	return c.UI.Show(
+		map[string]any{"run_id": id, "state": s.State},
+		func() {
+			c.UI.Out("%s %s", id, s.State)
+		},
+	)
 }
 
 func threadsVerifyCommand() *cli.Command {
 	return &cli.Command{
-		Name: "verify", Args: "[RUN]",
+		Name:  "verify",
+		Args:  "[RUN]",
 		Usage: "verify the logs of runs",
 		Long: `Checks the chain of every line, the signatures of the checkpoints and the artifacts of
 one run, or of all runs of the project. A log that ends before the newest state that this

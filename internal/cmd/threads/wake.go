@@ -17,7 +17,8 @@ const wakeLook = 5 * time.Second
 func threadsWakeCommand() *cli.Command {
 	var watch bool
 	return &cli.Command{
-		Name: "wake", Usage: "start the suspended threads whose time has come",
+		Name:  "wake",
+		Usage: "start the suspended threads whose time has come",
 		Long: `Continues each thread and run of the project that waits for a time that is over, in a
 process of its own: it outlives this command and its session. A question whose time is over
 is answered as its expiry states. Run it from a timer, or with --watch until Ctrl-C.`,
@@ -44,7 +45,8 @@ func runThreadsWake(ctx context.Context, c *cli.Call, p *project.Project, watch 
 		}
 		rest := wakeLook
 		for _, d := range list {
-			if left := d.WakeAt.Sub(p.Env.Now()); left > 0 {
+			left := d.WakeAt.Sub(p.Env.Now())
+			if left > 0 {
 				rest = min(rest, left)
 				continue
 			}

@@ -15,8 +15,18 @@ import (
 func (t *tour) agent(ctx context.Context) error {
 	t.say("An agent starts rye serve and calls its tools over the Model Context Protocol (MCP).")
 	t.out("%s", t.c.UI.Style(cli.Cyan, "agent$ rye serve"))
-	server := &mcpclient.Server{Name: "rye", Transport: mcpclient.Stdio, Command: t.c.Self, Args: []string{"serve"}, Timeout: mcpclient.DefaultTimeout}
-	s, err := mcpclient.Connect(ctx, mcpclient.Options{Version: cli.ReadVersion().Version, Dir: t.project, Env: t.env()}, server)
+	server := &mcpclient.Server{
+		Name:      "rye",
+		Transport: mcpclient.Stdio,
+		Command:   t.c.Self,
+		Args:      []string{"serve"},
+		Timeout:   mcpclient.DefaultTimeout,
+	}
+	s, err := mcpclient.Connect(
+		ctx,
+		mcpclient.Options{Version: cli.ReadVersion().Version, Dir: t.project, Env: t.env()},
+		server,
+	)
 	if err != nil {
 		return err
 	}
@@ -31,7 +41,8 @@ func (t *tour) agent(ctx context.Context) error {
 		{"execute", map[string]any{"item_type": "tool", "item_id": "demo/hello", "parameters": map[string]any{"nam": "agent"}}, true},
 		{"sign", map[string]any{"item_type": "tool", "item_id": "demo/hello"}, true},
 	} {
-		if err := t.call(ctx, s, call.tool, call.args, call.fail); err != nil {
+		err := t.call(ctx, s, call.tool, call.args, call.fail)
+		if err != nil {
 			return err
 		}
 	}
@@ -40,7 +51,13 @@ func (t *tour) agent(ctx context.Context) error {
 
 // call makes one call and shows it. It returns an error unless the call fails
 // exactly if fail is set.
-func (t *tour) call(ctx context.Context, s *mcpclient.Session, tool string, args map[string]any, fail bool) error {
+func (t *tour) call(
+	ctx context.Context,
+	s *mcpclient.Session,
+	tool string,
+	args map[string]any,
+	fail bool,
+) error {
 	arguments, err := jsonx.Marshal(args)
 	if err != nil {
 		return err

@@ -55,7 +55,9 @@ func (t *tour) walk(ctx context.Context) error {
 	}
 	defer t.stopServers()
 	chapters := t.chapters()
-	if t.c.UI.AsJSON || !t.c.Isatty(t.c.Stdin) || !t.c.Isatty(t.c.Stdout) {
+	if t.c.UI.AsJSON ||
+		!t.c.Isatty(t.c.Stdin) ||
+		!t.c.Isatty(t.c.Stdout) {
 		for i := range chapters {
 			if err := t.chapter(ctx, chapters, i); err != nil {
 				return err
@@ -75,7 +77,11 @@ func (t *tour) choose(ctx context.Context, chapters []tourChapter) error {
 	made := 0 // chapters whose files exist
 	next := 0
 	for {
-		prompt := fmt.Sprintf("Enter: chapter %d, %s. A number: another chapter. q: the end. ", next+1, chapters[min(next, len(chapters)-1)].title)
+		prompt := fmt.Sprintf(
+			"Enter: chapter %d, %s. A number: another chapter. q: the end. ",
+			next+1,
+			chapters[min(next, len(chapters)-1)].title,
+		)
 		if next == len(chapters) {
 			prompt = "Enter or q: the end. A number: a chapter again. "
 		}
@@ -115,7 +121,8 @@ func (t *tour) choose(ctx context.Context, chapters []tourChapter) error {
 		if err := t.chapter(ctx, chapters, wanted); err != nil {
 			return err
 		}
-		made, next = wanted+1, wanted+1
+		made = wanted + 1
+		next = wanted + 1
 	}
 }
 
@@ -125,7 +132,8 @@ func (t *tour) again() error {
 	if err := RemoveAll(t.dir); err != nil {
 		return diag.New(diag.FileSystemError, "emptying the scratch directory: %w", err)
 	}
-	t.Steps, t.registryURL = nil, ""
+	t.Steps = nil
+	t.registryURL = ""
 	if err := os.MkdirAll(t.project, 0o755); err != nil {
 		return diag.New(diag.FileSystemError, "creating the scratch project: %w", err)
 	}
@@ -179,7 +187,8 @@ func (t *tour) ownModel(ctx context.Context) error {
 	t.say("Your own model answers one question. This uses your settings, and may cost a fraction of a cent.")
 	t.out("%s", t.c.UI.Style(cli.Cyan, "$ rye -p '"+question+"'"))
 	answer, err := t.c.Ask("Run it? [y/N] ")
-	if err != nil || !strings.EqualFold(strings.TrimSpace(answer), "y") && !strings.EqualFold(strings.TrimSpace(answer), "yes") {
+	if err != nil ||
+		!strings.EqualFold(strings.TrimSpace(answer), "y") && !strings.EqualFold(strings.TrimSpace(answer), "yes") {
 		t.out("Later: rye setup finds a model and makes one test call.")
 		return nil //nolint:nilerr // the end of the input is no
 	}
@@ -189,7 +198,9 @@ func (t *tour) ownModel(ctx context.Context) error {
 	}
 	cmd := exec.CommandContext(ctx, t.c.Self, "-p", question)
 	cmd.Dir, cmd.Env, cmd.WaitDelay = empty, t.c.Environ(), 5*time.Second
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = t.c.Stdin, t.c.Stdout, t.c.Stderr
+	cmd.Stdin = t.c.Stdin
+	cmd.Stdout = t.c.Stdout
+	cmd.Stderr = t.c.Stderr
 	if err := cmd.Run(); err != nil {
 		t.out("That did not work (%v). rye setup finds a model and makes one test call.", err)
 	}

@@ -29,7 +29,10 @@ func (t *tour) graph(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	err = errors.Join(t.write(filepath.Join(".ai", "tools", "demo", "publish.yaml"), string(text)), t.write(filepath.Join("work", "note"), ""))
+	err = errors.Join(
+		t.write(filepath.Join(".ai", "tools", "demo", "publish.yaml"), string(text)),
+		t.write(filepath.Join("work", "note"), ""),
+	)
 	if err != nil {
 		return err
 	}
@@ -49,7 +52,8 @@ func (t *tour) graph(ctx context.Context) error {
 	if err = errors.Join(err, ended()); err != nil {
 		return err
 	}
-	if err := t.write(filepath.Join("work", "ready"), ""); err != nil {
+	err = t.write(filepath.Join("work", "ready"), "")
+	if err != nil {
 		return err
 	}
 	return errors.Join(
@@ -75,13 +79,18 @@ func (t *tour) examples(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if err := t.write(filepath.Join(".ai", "tools", "examples", path.Base(file)), string(text)); err != nil {
+		err = t.write(
+			filepath.Join(".ai", "tools", "examples", path.Base(file)),
+			string(text),
+		)
+		if err != nil {
 			return err
 		}
 	}
 	shown = append(shown, t.rye(ctx, 0, "", "sign", "tool:examples/*"))
 	for _, file := range files {
-		if name, isGraph := strings.CutSuffix(path.Base(file), ".yaml"); isGraph && name != "fan_out" { // which is run
+		name, isGraph := strings.CutSuffix(path.Base(file), ".yaml")
+		if isGraph && name != "fan_out" { // which is run
 			shown = append(shown, t.rye(ctx, 0, "", "graph", "show", "examples/"+name))
 		}
 	}
@@ -109,7 +118,8 @@ func (t *tour) begin(ctx context.Context) (ended func() error, err error) {
 			return nil, ctx.Err()
 		case <-time.After(20 * time.Millisecond):
 		}
-		if b, err := os.ReadFile(log); err == nil && bytes.Contains(b, []byte("slow\n")) {
+		b, err := os.ReadFile(log)
+		if err == nil && bytes.Contains(b, []byte("slow\n")) {
 			return func() error { <-done; return nil }, nil
 		}
 	}

@@ -49,11 +49,16 @@ func (t *tour) model(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if err := t.write(filepath.Join(".ai", filepath.FromSlash(at)), strings.ReplaceAll(string(text), "{{url}}", url)); err != nil {
+		err = t.write(
+			filepath.Join(".ai", filepath.FromSlash(at)),
+			strings.ReplaceAll(string(text), "{{url}}", url),
+		)
+		if err != nil {
 			return err
 		}
 	}
-	if err := errors.Join(t.write("issue.md", tourIssue), t.write("question.md", "How do I change the colour?\n")); err != nil {
+	err = errors.Join(t.write("issue.md", tourIssue), t.write("question.md", "How do I change the colour?\n"))
+	if err != nil {
 		return err
 	}
 	t.say("A directive is work for a model. (.ai/directives/demo/label.md)")
@@ -73,8 +78,14 @@ func (t *tour) parallel(ctx context.Context) error {
 		t.rye(ctx, 0, "Its model starts two threads. Each may spend five of the twenty cents of triage, and call only what triage may call.", "run", "directive", "demo/triage"),
 		t.rye(ctx, 0, "The threads that it started, and what each of them spent.", "threads", "tree", "triage-"),
 	)
-	if err == nil && (t.scripted.Unused() > 0 || len(t.scripted.Problems()) > 0) {
-		err = diag.New(diag.ExecutionFailed, "touring: the scripted model has %d answers left: %s", t.scripted.Unused(), strings.Join(t.scripted.Problems(), "; "))
+	if err == nil &&
+		(t.scripted.Unused() > 0 || len(t.scripted.Problems()) > 0) {
+		err = diag.New(
+			diag.ExecutionFailed,
+			"touring: the scripted model has %d answers left: %s",
+			t.scripted.Unused(),
+			strings.Join(t.scripted.Problems(), "; "),
+		)
 	}
 	return err
 }

@@ -47,7 +47,8 @@ func (t *tour) registry(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	t.registryData, t.registryURL = data, address
+	t.registryData = data
+	t.registryURL = address
 	t.serving = append(t.serving, stop)
 	return t.in(filepath.Join(t.dir, "news"), func() error {
 		return errors.Join(
@@ -76,7 +77,8 @@ func (t *tour) fromRegistry(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := spoilArchive(filepath.Join(t.registryData, "public", "archive")); err != nil {
+	err = spoilArchive(filepath.Join(t.registryData, "public", "archive"))
+	if err != nil {
 		return err
 	}
 	return t.rye(ctx, cli.ExitStatus(diag.HashMismatch), "The operator changes one archive. Anybody can verify all files of a registry.", "registry", "verify", t.registryURL)
@@ -87,7 +89,10 @@ func (t *tour) fromRegistry(ctx context.Context) error {
 func (t *tour) serveRegistry(ctx context.Context, data string) (address, key string, stop func(), err error) {
 	args := []string{"registry", "serve", "--data", data, "--addr", "127.0.0.1:0", "--public-url", "https://" + tourRegistry}
 	t.say("A registry is static files with a log that only grows. This one serves your computer only.")
-	t.out("%s\n", t.c.UI.Style(cli.Cyan, "$ rye "+strings.Join(args, " ")))
+	t.out("%s\n", t.c.UI.Style(
+		cli.Cyan,
+		"$ rye "+strings.Join(args, " "),
+	))
 	ctx, cancel := context.WithCancel(ctx)
 	cmd := exec.CommandContext(ctx, t.c.Self, args...)
 	cmd.Dir, cmd.Env, cmd.WaitDelay = t.dir, t.env(), 5*time.Second
@@ -109,7 +114,8 @@ func (t *tour) serveRegistry(ctx context.Context, data string) (address, key str
 		if m := at.FindStringSubmatch(lines.Text()); m != nil {
 			address = m[1]
 		}
-		if _, rest, ok := strings.Cut(lines.Text(), "key of the log: "); ok {
+		_, rest, ok := strings.Cut(lines.Text(), "key of the log: ")
+		if ok {
 			return address, strings.TrimSpace(rest), stop, nil
 		}
 	}

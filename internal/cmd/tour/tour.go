@@ -23,7 +23,8 @@ import (
 func Command() *cli.Command {
 	var keep bool
 	return &cli.Command{
-		Name: "tour", Group: "About rye",
+		Name:  "tour",
+		Group: "About rye",
 		Usage: "watch rye work in a temporary directory",
 		Long: `Creates a key and a project in a scratch directory, signs, verifies and runs a tool,
 then shows how rye refuses attacks, and follows a directive with a scripted model. The
@@ -36,7 +37,9 @@ ends the tour. Elsewhere all chapters but the last are printed.`,
 		Examples: []string{"rye tour", "rye tour | less", "rye tour --keep  # keep the directory to inspect it"},
 		Codes:    []diag.Code{diag.ExecutionFailed, diag.FileSystemError},
 		Flags:    []cli.Flag{cli.Bool(&keep, "keep", "keep the scratch directory")},
-		Run:      func(ctx context.Context, c *cli.Call) error { return runTour(ctx, c, keep) },
+		Run: func(ctx context.Context, c *cli.Call) error {
+			return runTour(ctx, c, keep)
+		},
 	}
 }
 
@@ -142,7 +145,8 @@ func (t *tour) tamper(ctx context.Context) error {
 	if err != nil {
 		return diag.New(diag.FileSystemError, "reading the tool: %w", err)
 	}
-	if err := t.write(t.tool, strings.Replace(string(good), "hello", "hellO", 1)); err != nil {
+	err = t.write(t.tool, strings.Replace(string(good), "hello", "hellO", 1))
+	if err != nil {
 		return err
 	}
 	t.say("An attacker changes one byte: hello becomes hellO.")
@@ -258,7 +262,10 @@ func (t *tour) locked(ctx context.Context) error {
 		return err
 	}
 	err = t.in(bundle, func() error {
-		return errors.Join(t.git(ctx, git, "commit", "--quiet", "--allow-empty", "--message=two"), t.git(ctx, git, "tag", "--force", "v1.0.0"))
+		return errors.Join(
+			t.git(ctx, git, "commit", "--quiet", "--allow-empty", "--message=two"),
+			t.git(ctx, git, "tag", "--force", "v1.0.0"),
+		)
 	})
 	return errors.Join(err, t.rye(ctx, cli.ExitStatus(diag.TagMoved), "Upstream, the tag v1.0.0 is moved to another commit. rye keeps the locked files and refuses the new ones.", "lock"))
 }
@@ -283,9 +290,13 @@ func (t *tour) in(dir string, f func() error) error {
 
 // git runs one git command without the user's configuration, and shows it.
 func (t *tour) git(ctx context.Context, git string, args ...string) error {
-	t.out("%s", t.c.UI.Style(cli.Cyan, "$ git "+strings.Join(args, " ")))
+	t.out("%s", t.c.UI.Style(
+		cli.Cyan,
+		"$ git "+strings.Join(args, " "),
+	))
 	cmd := exec.CommandContext(ctx, git, args...)
-	cmd.Dir, cmd.WaitDelay = t.project, 5*time.Second
+	cmd.Dir = t.project
+	cmd.WaitDelay = 5 * time.Second
 	cmd.Env = append(t.env(), "GIT_CONFIG_NOSYSTEM=1", "GIT_AUTHOR_NAME=tour", "GIT_AUTHOR_EMAIL=tour@localhost",
 		"GIT_COMMITTER_NAME=tour", "GIT_COMMITTER_EMAIL=tour@localhost")
 	if out, err := cmd.CombinedOutput(); err != nil {
@@ -331,7 +342,9 @@ func (t *tour) write(rel, text string) error {
 	return nil
 }
 
-func (t *tour) say(text string) { t.out("%s", t.c.UI.Style(cli.Bold, "# "+text)) }
+func (t *tour) say(text string) {
+	t.out("%s", t.c.UI.Style(cli.Bold, "# "+text))
+}
 
 // rye runs one command and shows it. It returns an error if the exit status is not
 // want.
@@ -343,15 +356,23 @@ func (t *tour) rye(ctx context.Context, want int, say string, args ...string) er
 	cmd := exec.CommandContext(ctx, t.c.Self, args...)
 	cmd.Dir, cmd.Env, cmd.WaitDelay = t.project, t.env(), 5*time.Second
 	var out bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &out
+	cmd.Stdout = &out
+	cmd.Stderr = &out
 	err := cmd.Run()
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) {
 		return diag.New(diag.ExecutionFailed, "running rye %s: %w", args[0], err)
 	}
-	step := tourStep{Say: say, Who: t.who, Command: "rye " + strings.Join(args, " "), Exit: cmd.ProcessState.ExitCode(), Output: out.String()}
+	step := tourStep{
+		Say:     say,
+		Who:     t.who,
+		Command: "rye " + strings.Join(args, " "),
+		Exit:    cmd.ProcessState.ExitCode(),
+		Output:  out.String(),
+	}
 	if file != "" {
-		step.Command, step.Output = step.Command+" > "+file, ""
+		step.Command = step.Command + " > " + file
+		step.Output = ""
 		if err := t.write(file, out.String()); err != nil {
 			return err
 		}
@@ -366,7 +387,8 @@ func (t *tour) rye(ctx context.Context, want int, say string, args ...string) er
 
 // redirected separates "> FILE" from the end of a command.
 func redirected(args []string) (rest []string, file string) {
-	if n := len(args); n > 2 && args[n-2] == ">" {
+	n := len(args)
+	if n > 2 && args[n-2] == ">" {
 		return args[:n-2], args[n-1]
 	}
 	return args, ""

@@ -15,7 +15,8 @@ import (
 
 func ExportCommand() *cli.Command {
 	return &cli.Command{
-		Name: "export", Group: "Items",
+		Name:  "export",
+		Group: "Items",
 		Usage: "write items for other programs",
 		Subs:  []*cli.Command{exportSkillCommand()},
 	}
@@ -25,14 +26,17 @@ func exportSkillCommand() *cli.Command {
 	var to string
 	return &cli.Command{
 		Name:  "skill",
-		Usage: "write a skill as a folder with SKILL.md", Args: "ID",
+		Usage: "write a skill as a folder with SKILL.md",
+		Args:  "ID",
 		Long: `Verifies every file of the skill and writes them as they are, without signatures, to
 a new directory: the last part of the id, or that of --to. What rye import wrote is
 written byte by byte.`,
 		Examples: []string{"rye export skill pdf", "rye export skill pdf --to ~/.claude/skills/pdf"},
 		Codes:    []diag.Code{diag.ItemNotFound, diag.Unsigned, diag.HashMismatch, diag.KeyUnknown, diag.FileSystemError},
 		Flags:    []cli.Flag{cli.String(&to, "to", "write to `DIR`, which must not exist")},
-		Run:      func(ctx context.Context, c *cli.Call) error { return runExportSkill(ctx, c, to) },
+		Run: func(ctx context.Context, c *cli.Call) error {
+			return runExportSkill(ctx, c, to)
+		},
 	}
 }
 
@@ -57,6 +61,11 @@ func runExportSkill(ctx context.Context, c *cli.Call, to string) error {
 		for _, f := range done.Files {
 			c.UI.Out("%s", f)
 		}
-		c.UI.Note("%s: %s written to %s", done.Ref, cli.Plural(len(done.Files), "file"), to)
+		c.UI.Note(
+			"%s: %s written to %s",
+			done.Ref,
+			cli.Plural(len(done.Files), "file"),
+			to,
+		)
 	})
 }

@@ -26,8 +26,10 @@ const fromOriginal = "ryeos"
 func ImportCommand() *cli.Command {
 	var o importOptions
 	return &cli.Command{
-		Name: "import", Group: "Items",
-		Usage: "bring in workflows of other programs, or a project of the Python original", Args: "[PATH…]",
+		Name:  "import",
+		Group: "Items",
+		Usage: "bring in workflows of other programs, or a project of the Python original",
+		Args:  "[PATH…]",
 		Long: `Writes unsigned items into the project, lists what they were made of and what has no
 counterpart in rye, and prints the commands to run next. Nothing is signed, run or
 permitted: read what was written, and sign it. rye recognises skills (a folder with
@@ -56,14 +58,24 @@ is 0 if rye sign '*' would sign every item of the copy. Old keys come from
 			"rye import --from ryeos shop --to shop-new",
 			"rye import --from ryeos ~ --to old-items --legacy-key old/public_key.pem",
 		},
-		Codes: []diag.Code{diag.ItemNotFound, diag.ValidationFailed, diag.HiddenChars, diag.AmbiguousItem, diag.TooLarge, diag.PolicyDenied, diag.FileSystemError},
+		Codes: []diag.Code{
+			diag.ItemNotFound,
+			diag.ValidationFailed,
+			diag.HiddenChars,
+			diag.AmbiguousItem,
+			diag.TooLarge,
+			diag.PolicyDenied,
+			diag.FileSystemError,
+		},
 		Flags: []cli.Flag{
 			cli.String(&o.from, "from", "`FORMAT` of what is imported").OneOf(append(interop.Formats(), fromOriginal)...),
 			cli.String(&o.to, "to", "`ID` of the item; of a project of the original, the directory of the copy, which is new or empty (default: DIR-rye)"),
 			cli.Strings(&o.legacyKeys, "legacy-key", "also check old signatures with the public key in `FILE`"),
 			cli.Bool(&o.dryRun, "dry-run", "print the same and write nothing"),
 		},
-		Run: func(ctx context.Context, c *cli.Call) error { return runImport(ctx, c, &o) },
+		Run: func(ctx context.Context, c *cli.Call) error {
+			return runImport(ctx, c, &o)
+		},
 	}
 }
 
@@ -94,14 +106,19 @@ func runImport(ctx context.Context, c *cli.Call, o *importOptions) error {
 		keys[i] = c.Path(file)
 	}
 	done, err := importing.Project(ctx, env.Of(c), importing.Call{
-		From: dir, To: to, LegacyKeys: keys, DryRun: o.dryRun,
+		From:       dir,
+		To:         to,
+		LegacyKeys: keys,
+		DryRun:     o.dryRun,
 		Init: func(ctx context.Context, stage string) error {
 			at := *c
-			at.Base, at.Named = stage, stage
-			if _, err := env.InitProject(stage, filepath.Base(to)); err != nil {
+			at.Base = stage
+			at.Named = stage
+			_, err := env.InitProject(stage, filepath.Base(to))
+			if err != nil {
 				return err
 			}
-			_, err := env.Of(&at).CreateLock(ctx)
+			_, err = env.Of(&at).CreateLock(ctx)
 			return err
 		},
 	})
@@ -121,7 +138,15 @@ func showImported(c *cli.Call, done *importing.Result, to string, o *importOptio
 	fs := done.Findings()
 	cli.FillFixes(fs)
 	next := importCommands(c, done, to)
-	data := map[string]any{"to": to, "dry_run": o.dryRun, "items": done.Items, "other_files": len(done.Others), "left_out": done.Left, "findings": fs, "next": next}
+	data := map[string]any{
+		"to":          to,
+		"dry_run":     o.dryRun,
+		"items":       done.Items,
+		"other_files": len(done.Others),
+		"left_out":    done.Left,
+		"findings":    fs,
+		"next":        next,
+	}
 	for _, s := range []primary.ImportStatus{primary.Ready, primary.Rewritten, primary.Held, primary.Broken} {
 		data[string(s)] = counts[s]
 	}
@@ -159,7 +184,12 @@ func showImportChanges(u *cli.UI, done *importing.Result) {
 	}
 	for _, l := range done.Left {
 		if !l.Reason.ForPerson() {
-			u.Out("%s  %s (%s)", u.Style(cli.Dim, "left out "), l.Path, cli.Plural(l.Files, "file"))
+			u.Out(
+				"%s  %s (%s)",
+				u.Style(cli.Dim, "left out "),
+				l.Path,
+				cli.Plural(l.Files, "file"),
+			)
 		}
 	}
 }

@@ -20,7 +20,14 @@ func importOthers(ctx context.Context, c *cli.Call, o *importOptions) error {
 	if err != nil {
 		return err
 	}
-	call := importing.OthersCall{Shown: func(p string) string { return env.FromHere(c, p) }, Format: interop.Format(o.from), ID: o.to, DryRun: o.dryRun}
+	call := importing.OthersCall{
+		Shown: func(p string) string {
+			return env.FromHere(c, p)
+		},
+		Format: interop.Format(o.from),
+		ID:     o.to,
+		DryRun: o.dryRun,
+	}
 	for _, word := range c.Args {
 		call.Paths = append(call.Paths, c.Path(word))
 	}
@@ -61,7 +68,10 @@ func showOthers(u *cli.UI, f importing.Imported, dryRun bool) {
 	if f.Format == "" { // a link
 		u.Out("%s", f.Path)
 	} else {
-		u.Out("%s %s", f.Path, u.Style(cli.Dim, "("+string(f.Format)+")"))
+		u.Out("%s %s", f.Path, u.Style(
+			cli.Dim,
+			"("+string(f.Format)+")",
+		))
 	}
 	for _, file := range f.Files {
 		label := cli.Pick(dryRun, "would write", "wrote      ")

@@ -15,7 +15,8 @@ import (
 func trustAcceptCommand() *cli.Command {
 	var yes, forget bool
 	return &cli.Command{
-		Name: "accept", Usage: "trust the project's own trust documents as a set",
+		Name:  "accept",
+		Usage: "trust the project's own trust documents as a set",
 		Long: `Shows every document below .ai/trust, its scope and the changes since you accepted
 the set, and asks. Your answer is recorded for this project and your account with the
 digest of the whole set. After any change none of the documents is trusted until you
@@ -27,7 +28,9 @@ accept again. Endorsements by your anchors need no acceptance.`,
 			cli.Bool(&forget, "forget", "revoke the acceptance"),
 		},
 		Exclusive: [][]any{{&yes, &forget}},
-		Run:       func(ctx context.Context, c *cli.Call) error { return runTrustAccept(ctx, c, yes, forget) },
+		Run: func(ctx context.Context, c *cli.Call) error {
+			return runTrustAccept(ctx, c, yes, forget)
+		},
 	}
 }
 
@@ -52,7 +55,9 @@ func runTrustAccept(ctx context.Context, c *cli.Call, yes, forget bool) error {
 	changes := setChanges(set)
 	data := map[string]any{"set": set, "changes": changes}
 	if set.State == trust.SetAccepted {
-		return c.UI.Show(data, func() { c.UI.Out("accepted already, on %s; nothing changed", set.At.Format(time.DateOnly)) })
+		return c.UI.Show(data, func() {
+			c.UI.Out("accepted already, on %s; nothing changed", set.At.Format(time.DateOnly))
+		})
 	}
 	showSetChanges(c.UI, set, changes)
 	if len(set.Documents) > 0 && !yes {
@@ -65,7 +70,9 @@ func runTrustAccept(ctx context.Context, c *cli.Call, yes, forget bool) error {
 		return err
 	}
 	data["file"] = file
-	return c.UI.Show(data, func() { c.UI.Out("accepted %s", cli.Plural(len(set.Documents), "document")) })
+	return c.UI.Show(data, func() {
+		c.UI.Out("accepted %s", cli.Plural(len(set.Documents), "document"))
+	})
 }
 
 func forgetSet(c *cli.Call, h *project.Project) error {
@@ -117,7 +124,17 @@ func showSetChanges(u *cli.UI, set trust.ProjectSet, changes []setChange) {
 		u.Out("The project's trust set changed since you accepted it on %s.", set.At.Format(time.DateOnly))
 	}
 	for _, x := range changes {
-		u.Out("%s %s  %s", map[string]string{"added": "+", "removed": "-", "changed": "~", "kept": " "}[x.Change], x.Kind, x.Name)
+		u.Out(
+			"%s %s  %s",
+			map[string]string{
+				"added":   "+",
+				"removed": "-",
+				"changed": "~",
+				"kept":    " ",
+			}[x.Change],
+			x.Kind,
+			x.Name,
+		)
 		if x.Owner != "" {
 			u.Out("    owner %s", x.Owner)
 		}

@@ -14,7 +14,9 @@ import (
 func acceptMoveCommand() *cli.Command {
 	var o env.ConsentOptions
 	return &cli.Command{
-		Name: "accept-move", Usage: "accept the new commit of a locked bundle's tag", Args: "BUNDLE",
+		Name:  "accept-move",
+		Usage: "accept the new commit of a locked bundle's tag",
+		Args:  "BUNDLE",
 		Long: `A released version that changes may be an attack: ask its publisher first, and not
 through the repository. The new content must pass the checks of any other version,
 and new tools, directives and permissions need your yes. Then rye.lock and rye.sum record it in place of the old content.`,
@@ -23,7 +25,11 @@ and new tools, directives and permissions need your yes. Then rye.lock and rye.s
 		Flags:    env.ConsentFlags(&o),
 		Run: func(ctx context.Context, c *cli.Call) error {
 			return env.ChangePackages(ctx, c, &o.PackageOptions, func(x *project.Packages) (*packages.Result, error) {
-				return x.AcceptMove(ctx, c.Arg(0), ask.ConfirmChanges(c, x, o.Yes, "accepting"))
+				return x.AcceptMove(
+					ctx,
+					c.Arg(0),
+					ask.ConfirmChanges(c, x, o.Yes, "accepting"),
+				)
 			})
 		},
 	}

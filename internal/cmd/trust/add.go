@@ -29,7 +29,9 @@ type trustAddOptions struct {
 func trustAddCommand() *cli.Command {
 	var o trustAddOptions
 	return &cli.Command{
-		Name: "add", Usage: "trust the key of another person, within a scope", Args: "[FILE|URL]",
+		Name:  "add",
+		Usage: "trust the key of another person, within a scope",
+		Args:  "[FILE|URL]",
 		Long: `FILE is the key document that the owner exported. URL is https://HOST/USER.keys, the
 list of a user's ssh keys that many hosts publish; a grant for such a key lasts two
 years at most. --from takes the signer of a release, and its key document from .ai/trust
@@ -47,11 +49,21 @@ permitted more, and both days if the new one ends later.`,
 			"rye trust add --from github.com/leo/gh-tools",
 			"rye trust add https://github.com/leo.keys --kinds tool --namespaces 'gh/**'",
 		},
-		Codes: []diag.Code{diag.ParsingError, diag.KeyWeak, diag.AuthRequired, diag.SigInvalid, diag.KeyUnknown, diag.Network, diag.ApprovalDenied},
+		Codes: []diag.Code{
+			diag.ParsingError,
+			diag.KeyWeak,
+			diag.AuthRequired,
+			diag.SigInvalid,
+			diag.KeyUnknown,
+			diag.Network,
+			diag.ApprovalDenied,
+		},
 		Flags: append(o.Flags("grant"),
 			cli.String(&o.from, "from", "trust the signer of a release: `SOURCE[@VERSION]` as for rye add"),
 			cli.String(&o.fingerprint, "fingerprint", "whole `FINGERPRINT` that the key must have, in hex or SHA256:…")),
-		Run: func(ctx context.Context, c *cli.Call) error { return runTrustAdd(ctx, c, &o) },
+		Run: func(ctx context.Context, c *cli.Call) error {
+			return runTrustAdd(ctx, c, &o)
+		},
 	}
 }
 
@@ -70,7 +82,12 @@ func runTrustAdd(ctx context.Context, c *cli.Call, o *trustAddOptions) error {
 }
 
 // keyOffered reads the key that the argument names.
-func keyOffered(ctx context.Context, c *cli.Call, h *project.Project, o *trustAddOptions) (*ask.OfferedKey, error) {
+func keyOffered(
+	ctx context.Context,
+	c *cli.Call,
+	h *project.Project,
+	o *trustAddOptions,
+) (*ask.OfferedKey, error) {
 	if (o.from == "") == (c.Arg(0) == "") {
 		return nil, diag.New(diag.Usage, "adding a key: name a file, a URL or --from SOURCE").WithReason("one_key")
 	}
@@ -90,15 +107,33 @@ func keyOffered(ctx context.Context, c *cli.Call, h *project.Project, o *trustAd
 		return nil, err
 	}
 	if !document.NotAfter.After(c.Now()) {
-		return nil, diag.New(diag.Expired, "trusting %s (%s): the document ended on %s", document.Fingerprint.Short(), document.Owner, document.NotAfter.Format(time.DateOnly)).WithReason("document")
+		return nil, diag.New(
+			diag.Expired,
+			"trusting %s (%s): the document ended on %s",
+			document.Fingerprint.Short(),
+			document.Owner,
+			document.NotAfter.Format(time.DateOnly),
+		).
+			WithReason("document")
 	}
-	return &ask.OfferedKey{Fingerprint: document.Fingerprint, Public: document.Public, Owner: document.Owner, Document: b, Wish: document.Scope}, nil
+	return &ask.OfferedKey{
+		Fingerprint: document.Fingerprint,
+		Public:      document.Public,
+		Owner:       document.Owner,
+		Document:    b,
+		Wish:        document.Scope,
+	}, nil
 }
 
 // releaseSigner returns the signer of the release that the flag names. The scope is what the
 // release brings, unless the flags name another. A key has one grant, so a scope that the
 // user did not write may not take anything from the grant that the key has.
-func releaseSigner(ctx context.Context, c *cli.Call, h *project.Project, o *trustAddOptions) (*ask.OfferedKey, error) {
+func releaseSigner(
+	ctx context.Context,
+	c *cli.Call,
+	h *project.Project,
+	o *trustAddOptions,
+) (*ask.OfferedKey, error) {
 	q, err := env.ParseQuery(c, o.from)
 	if err != nil {
 		return nil, err
@@ -130,9 +165,18 @@ func releaseSigner(ctx context.Context, c *cli.Call, h *project.Project, o *trus
 		slices.Sort(out)
 		return strings.Join(slices.Compact(out), ",")
 	}
-	return nil, diag.New(diag.Usage, "trusting %s (%s): a key has one grant, and yours permits more: %s", k.Fingerprint.Short(), k.Owner, old.Scope.String()).
-		WithReason("narrower_grant").WithDetail("from", o.from).WithDetail("kinds", both(old.Scope.Kinds, scope.Kinds)).
-		WithDetail("namespaces", both(old.Scope.Namespaces, scope.Namespaces)).WithDetail("may", both(old.Scope.May, scope.May)).
+	return nil, diag.New(
+		diag.Usage,
+		"trusting %s (%s): a key has one grant, and yours permits more: %s",
+		k.Fingerprint.Short(),
+		k.Owner,
+		old.Scope.String(),
+	).
+		WithReason("narrower_grant").
+		WithDetail("from", o.from).
+		WithDetail("kinds", both(old.Scope.Kinds, scope.Kinds)).
+		WithDetail("namespaces", both(old.Scope.Namespaces, scope.Namespaces)).
+		WithDetail("may", both(old.Scope.May, scope.May)).
 		WithDetail("until", cmp.Or(o.Until, old.NotAfter.Format(time.RFC3339)))
 }
 
@@ -144,7 +188,13 @@ func sshKeyAt(ctx context.Context, c *cli.Call, o *trustAddOptions) (*ask.Offere
 		return nil, err
 	}
 	offer := func(k sign.SSHKey) *ask.OfferedKey {
-		return &ask.OfferedKey{Fingerprint: sign.FingerprintOf(k.Public), Public: k.Public, Owner: c.Arg(0), Source: c.Arg(0), Remote: true}
+		return &ask.OfferedKey{
+			Fingerprint: sign.FingerprintOf(k.Public),
+			Public:      k.Public,
+			Owner:       c.Arg(0),
+			Source:      c.Arg(0),
+			Remote:      true,
+		}
 	}
 	for _, k := range keys {
 		if o.fingerprint != "" && sign.MatchFingerprint(o.fingerprint, k.Public) {
@@ -175,7 +225,9 @@ func confirmKey(c *cli.Call, k *ask.OfferedKey, given string) error {
 		return diag.New(diag.KeyUnknown, "trusting key %s: its fingerprint is not the given one", k.Fingerprint.Short()).WithReason("other_fingerprint").
 			WithDetail("expected", given).WithDetail("found", k.Fingerprint.String())
 	}
-	if given == "" && k.Remote && (c.UI.AsJSON || !c.Isatty(c.Stdin)) {
+	if given == "" &&
+		k.Remote &&
+		(c.UI.AsJSON || !c.Isatty(c.Stdin)) {
 		return fingerprintRequired(k.Owner)
 	}
 	c.UI.Note("key          %s", k.Owner)
@@ -187,7 +239,13 @@ func confirmKey(c *cli.Call, k *ask.OfferedKey, given string) error {
 }
 
 // trustKey writes a grant for a key, after the user confirmed it and its scope.
-func trustKey(ctx context.Context, c *cli.Call, h *project.Project, k *ask.OfferedKey, o *trustAddOptions) error {
+func trustKey(
+	ctx context.Context,
+	c *cli.Call,
+	h *project.Project,
+	k *ask.OfferedKey,
+	o *trustAddOptions,
+) error {
 	if err := confirmKey(c, k, o.fingerprint); err != nil {
 		return err
 	}
@@ -206,13 +264,18 @@ func trustKey(ctx context.Context, c *cli.Call, h *project.Project, k *ask.Offer
 		if g.NotAfter, err = env.Until(o.Until, c.Now()); err != nil {
 			return err
 		}
-		if k.Document == nil && g.NotAfter.After(c.Now().AddDate(doc.MaxPlainYears, 0, 0)) {
+		if k.Document == nil &&
+			g.NotAfter.After(c.Now().AddDate(doc.MaxPlainYears, 0, 0)) {
 			return diag.New(diag.Usage, "reading flag --until: a grant for an ssh key lasts at most %d years", doc.MaxPlainYears)
 		}
 	}
 	if k.Remote && o.fingerprint == "" {
 		c.UI.Note("Compare the fingerprint with a second source, for example the publisher's site.")
-		if err := ask.Confirm(c, "Trust this key for kinds "+doc.Words(scope.Kinds)+", namespaces "+doc.Words(scope.Namespaces)+"?"); err != nil {
+		err := ask.Confirm(
+			c,
+			"Trust this key for kinds "+doc.Words(scope.Kinds)+", namespaces "+doc.Words(scope.Namespaces)+"?",
+		)
+		if err != nil {
 			return err
 		}
 	}
@@ -220,7 +283,12 @@ func trustKey(ctx context.Context, c *cli.Call, h *project.Project, k *ask.Offer
 	if err != nil {
 		return err
 	}
-	data := map[string]any{"fingerprint": k.Fingerprint, "owner": k.Owner, "scope": scope, "grant": added.Path}
+	data := map[string]any{
+		"fingerprint": k.Fingerprint,
+		"owner":       k.Owner,
+		"scope":       scope,
+		"grant":       added.Path,
+	}
 	if old := added.Replaced; added.Less {
 		data["replaced"] = old.Scope
 		c.UI.Note("It replaces your grant for %s: what only that one permitted is not trusted any more.", old.Scope.String())

@@ -11,7 +11,9 @@ import (
 
 func trustDirectoryCommand() *cli.Command {
 	return &cli.Command{
-		Name: "directory", Usage: "accept a project that another user owns", Args: "DIR",
+		Name:  "directory",
+		Usage: "accept a project that another user owns",
+		Args:  "DIR",
 		Long: `A project decides what runs and what rye sign '*' signs. rye refuses one whose directory,
 .ai, rye.yaml, rye.lock or rye.sum belongs to another user of the machine until you
 accept it once, as git does (safe.directory). Root's files need no acceptance, and
@@ -27,13 +29,16 @@ directories.json in rye's state directory contains it; a line removed there ends
 			if err != nil {
 				return err
 			}
-			return c.UI.Show(map[string]any{"path": dir, "owners": append([]string{}, owners...)}, func() {
-				if len(owners) == 0 {
-					c.UI.Out("%s belongs to no other user; rye needs no acceptance", dir)
-					return
-				}
-				c.UI.Out("%s of %s is accepted", dir, strings.Join(owners, " and "))
-			})
+			return c.UI.Show(
+				map[string]any{"path": dir, "owners": append([]string{}, owners...)},
+				func() {
+					if len(owners) == 0 {
+						c.UI.Out("%s belongs to no other user; rye needs no acceptance", dir)
+						return
+					}
+					c.UI.Out("%s of %s is accepted", dir, strings.Join(owners, " and "))
+				},
+			)
 		},
 	}
 }

@@ -21,7 +21,9 @@ import (
 func trustEndorseCommand() *cli.Command {
 	var o ask.PermissionOptions
 	return &cli.Command{
-		Name: "endorse", Usage: "endorse a key for everyone who trusts you as an anchor", Args: "FILE|KEY",
+		Name:  "endorse",
+		Usage: "endorse a key for everyone who trusts you as an anchor",
+		Args:  "FILE|KEY",
 		Long: `Writes the key's document, your own document and your endorsement into the project's
 .ai/trust. The endorsement applies for people who permit your key to endorse, within
 the scopes of the document, the endorsement and your key. KEY is a fingerprint, the
@@ -32,7 +34,9 @@ beginning of one, or an owner, of a key that the project or you already have.`,
 		},
 		Codes: []diag.Code{diag.ItemNotFound, diag.KeyUnknown, diag.Scope, diag.AuthRequired},
 		Flags: o.Flags("endorsement"),
-		Run:   func(ctx context.Context, c *cli.Call) error { return runTrustEndorse(ctx, c, &o) },
+		Run: func(ctx context.Context, c *cli.Call) error {
+			return runTrustEndorse(ctx, c, &o)
+		},
 	}
 }
 
@@ -63,10 +67,12 @@ func runTrustEndorse(ctx context.Context, c *cli.Call, o *ask.PermissionOptions)
 	if err != nil {
 		return err
 	}
-	if err := h.Recorder().Documents(ctx, space.Project, trust.File{Name: name, Data: endorsement}); err != nil {
+	err = h.Recorder().Documents(ctx, space.Project, trust.File{Name: name, Data: endorsement})
+	if err != nil {
 		return err
 	}
-	if _, err := trust.AddToProject(dir, document.Name(), b); err != nil {
+	_, err = trust.AddToProject(dir, document.Name(), b)
+	if err != nil {
 		return err
 	}
 	if err := copyAnchor(h, dir, signer); err != nil {
@@ -76,11 +82,24 @@ func runTrustEndorse(ctx context.Context, c *cli.Call, o *ask.PermissionOptions)
 	if err != nil {
 		return err
 	}
-	return c.UI.Show(map[string]any{"fingerprint": document.Fingerprint, "owner": document.Owner, "scope": p.Scope, "endorsement": at}, func() {
-		c.UI.Out("endorsing %s (%s) for %s", document.Fingerprint.Short(), document.Owner, p.Scope.String())
-		c.UI.Out("endorsement %s", env.FromHere(c, at))
-		c.UI.Note("Commit .ai/trust: the endorsement applies for people who permit your key to endorse.")
-	})
+	return c.UI.Show(
+		map[string]any{
+			"fingerprint": document.Fingerprint,
+			"owner":       document.Owner,
+			"scope":       p.Scope,
+			"endorsement": at,
+		},
+		func() {
+			c.UI.Out(
+				"endorsing %s (%s) for %s",
+				document.Fingerprint.Short(),
+				document.Owner,
+				p.Scope.String(),
+			)
+			c.UI.Out("endorsement %s", env.FromHere(c, at))
+			c.UI.Note("Commit .ai/trust: the endorsement applies for people who permit your key to endorse.")
+		},
+	)
 }
 
 // copyAnchor copies the signer's own document into the directory, so that a machine
@@ -100,13 +119,27 @@ func copyAnchor(h *project.Project, dir string, signer sign.Signer) error {
 
 // documentOf returns the key document in a file, or the document of a key that the
 // user or the project has.
-func documentOf(c *cli.Call, h *project.Project, word string) (*doc.Key, []byte, error) {
+func documentOf(
+	c *cli.Call,
+	h *project.Project,
+	word string,
+) (*doc.Key, []byte, error) {
 	path := c.Path(word)
 	b, err := openat.ReadBounded(path, openat.MaxText)
 	if err == nil {
 		document, err := env.ProposedKey(path, b)
-		if fp, known := env.AnyKey(h, word); err == nil && known == nil && fp != document.Fingerprint {
-			return nil, nil, diag.New(diag.Usage, "finding key %q: %s is a file with the key %s and the owner of the key %s", word, word, document.Fingerprint.Short(), fp.Short()).WithReason("file_or_key").WithDetail("word", word)
+		fp, known := env.AnyKey(h, word)
+		if err == nil && known == nil && fp != document.Fingerprint {
+			return nil, nil, diag.New(
+				diag.Usage,
+				"finding key %q: %s is a file with the key %s and the owner of the key %s",
+				word,
+				word,
+				document.Fingerprint.Short(),
+				fp.Short(),
+			).
+				WithReason("file_or_key").
+				WithDetail("word", word)
 		}
 		return document, b, err
 	}

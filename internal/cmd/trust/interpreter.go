@@ -12,7 +12,9 @@ import (
 
 func trustInterpreterCommand() *cli.Command {
 	return &cli.Command{
-		Name: "interpreter", Usage: "permit a program in a project to run its tools", Args: "PATH",
+		Name:  "interpreter",
+		Usage: "permit a program in a project to run its tools",
+		Args:  "PATH",
 		Long: `The Python of a project's .venv and the node of its node_modules are not signed. They
 run only after this consent, which is valid for the current bytes of the program, of
 the pyvenv.cfg next to it, and of the files that this Python runs at every start

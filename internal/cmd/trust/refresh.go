@@ -15,7 +15,8 @@ import (
 func trustRefreshCommand() *cli.Command {
 	var key string
 	return &cli.Command{
-		Name: "refresh", Usage: "sign a current list of the project's revocations",
+		Name:  "refresh",
+		Usage: "sign a current list of the project's revocations",
 		Long: `Writes the list of the project's revocations into .ai/trust, signed by your key, which
 must be permitted to revoke. Users with that key as an anchor then detect the removal
 of a revocation, and machines with RYE_REVOCATION_MAX_AGE refuse an older list with
@@ -24,7 +25,9 @@ with the code ROLLBACK from then on.`,
 		Examples: []string{"rye trust refresh", "RYE_REVOCATION_MAX_AGE=7d rye verify  # in CI"},
 		Codes:    []diag.Code{diag.ItemNotFound, diag.Scope, diag.AuthRequired},
 		Flags:    []cli.Flag{cli.String(&key, "key", "sign the list with this own `KEY`")},
-		Run:      func(ctx context.Context, c *cli.Call) error { return runTrustRefresh(ctx, c, key) },
+		Run: func(ctx context.Context, c *cli.Call) error {
+			return runTrustRefresh(ctx, c, key)
+		},
 	}
 }
 
@@ -51,7 +54,8 @@ func runTrustRefresh(ctx context.Context, c *cli.Call, key string) error {
 	if err != nil {
 		return err
 	}
-	if err := h.Recorder().Documents(ctx, space.Project, trust.File{Name: name, Data: b}); err != nil {
+	err = h.Recorder().Documents(ctx, space.Project, trust.File{Name: name, Data: b})
+	if err != nil {
 		return err
 	}
 	at, err := trust.AddToProject(dir, name, b)

@@ -13,7 +13,9 @@ import (
 
 func trustServerCommand() *cli.Command {
 	return &cli.Command{
-		Name: "language-server", Usage: "permit a language server to run for this project", Args: "SERVER…",
+		Name:  "language-server",
+		Usage: "permit a language server to run for this project",
+		Args:  "SERVER…",
 		Long: `A language server runs code that files of the project name: build scripts, compiler
 plugins, a compiler in node_modules. No signature covers that code, and a user or
 agent that can write files of the project, also with file tools only, can change it.

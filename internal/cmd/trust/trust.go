@@ -20,7 +20,8 @@ import (
 
 func Command() *cli.Command {
 	return &cli.Command{
-		Name: "trust", Group: "Trust",
+		Name:  "trust",
+		Group: "Trust",
 		Usage: "manage trusted keys",
 		Subs: []*cli.Command{
 			trustAddCommand(), trustListCommand(), trustRemoveCommand(), trustAcceptCommand(), trustEndorseCommand(),
@@ -31,7 +32,14 @@ func Command() *cli.Command {
 
 // permission returns the scope and end of a grant or endorsement, from the flags or
 // from answers at a terminal, and the key that signs it.
-func permission(ctx context.Context, c *cli.Call, h *project.Project, document *doc.Key, b []byte, o *ask.PermissionOptions) (doc.PermissionParams, sign.Signer, error) {
+func permission(
+	ctx context.Context,
+	c *cli.Call,
+	h *project.Project,
+	document *doc.Key,
+	b []byte,
+	o *ask.PermissionOptions,
+) (doc.PermissionParams, sign.Signer, error) {
 	p := doc.PermissionParams{Document: b, Now: c.Now()}
 	var err error
 	if p.Scope, err = o.Scope(c, document); err != nil {
@@ -54,16 +62,23 @@ func noDocument(err error) error {
 
 func trustListCommand() *cli.Command {
 	return &cli.Command{
-		Name: "list", Usage: "list trusted keys and the project's proposals",
+		Name:     "list",
+		Usage:    "list trusted keys and the project's proposals",
 		Examples: []string{"rye trust list", "rye trust list --json"},
 		Run: func(ctx context.Context, c *cli.Call) error {
 			h, err := env.Of(c).Open(ctx, project.Lenient)
 			if err != nil {
 				return err
 			}
-			keys, proposals := h.Trust.Keys(), h.Trust.Proposals()
+			keys := h.Trust.Keys()
+			proposals := h.Trust.Proposals()
 			set := h.Trust.ProjectSet()
-			data := map[string]any{"keys": keys, "proposals": proposals, "set": set, "findings": h.BadTrust}
+			data := map[string]any{
+				"keys":      keys,
+				"proposals": proposals,
+				"set":       set,
+				"findings":  h.BadTrust,
+			}
 			return c.UI.Show(data, func() {
 				for i := range proposals {
 					proposals[i].Path = env.FromHere(c, proposals[i].Path)
@@ -74,22 +89,41 @@ func trustListCommand() *cli.Command {
 	}
 }
 
-func showTrustList(u *cli.UI, keys []trust.KeyInfo, proposals []trust.Proposal, set trust.ProjectSet, bad []diag.Finding) {
+func showTrustList(
+	u *cli.UI,
+	keys []trust.KeyInfo,
+	proposals []trust.Proposal,
+	set trust.ProjectSet,
+	bad []diag.Finding,
+) {
 	t := cli.NewTable("trust")
 	for _, k := range keys {
-		until, tier := "never", string(k.Tier)
+		until := "never"
+		tier := string(k.Tier)
 		if !k.NotAfter.IsZero() {
 			until = k.NotAfter.Format(time.DateOnly)
 		}
 		if k.Own {
 			tier += " (own)"
 		}
-		t.Add(k.Fingerprint.Short(), k.Owner, tier, string(k.State), until, k.Scope.String())
+		t.Add(
+			k.Fingerprint.Short(),
+			k.Owner,
+			tier,
+			string(k.State),
+			until,
+			k.Scope.String(),
+		)
 	}
 	u.Table(t)
 	for _, p := range proposals {
 		if !p.Counts {
-			u.Note("proposal, not trusted: %s (%s %s)", p.Path, cmp.Or(p.Owner, p.Kind), p.Fingerprint.Short())
+			u.Note(
+				"proposal, not trusted: %s (%s %s)",
+				p.Path,
+				cmp.Or(p.Owner, p.Kind),
+				p.Fingerprint.Short(),
+			)
 		}
 	}
 	if set.State == trust.SetAccepted || set.State == trust.SetChanged {
@@ -102,7 +136,9 @@ func showTrustList(u *cli.UI, keys []trust.KeyInfo, proposals []trust.Proposal, 
 
 func trustRemoveCommand() *cli.Command {
 	return &cli.Command{
-		Name: "remove", Usage: "stop trusting a key", Args: "KEY",
+		Name:     "remove",
+		Usage:    "stop trusting a key",
+		Args:     "KEY",
 		Long:     "KEY is a fingerprint, the beginning of one, or an owner. The key's document and your grant are removed.",
 		Examples: []string{"rye trust remove 4f3a"},
 		Codes:    []diag.Code{diag.ItemNotFound},
@@ -118,7 +154,8 @@ func runTrustRemove(ctx context.Context, c *cli.Call) error {
 	}
 	var found []sign.Fingerprint
 	for _, k := range h.Trust.Keys() {
-		if k.Tier != trust.TierEmbedded && (strings.HasPrefix(k.Fingerprint.String(), strings.ToLower(c.Arg(0))) || k.Owner == c.Arg(0)) {
+		if k.Tier != trust.TierEmbedded &&
+			(strings.HasPrefix(k.Fingerprint.String(), strings.ToLower(c.Arg(0))) || k.Owner == c.Arg(0)) {
 			found = append(found, k.Fingerprint)
 		}
 	}
@@ -139,7 +176,9 @@ func runTrustRemove(ctx context.Context, c *cli.Call) error {
 
 func trustExplainCommand() *cli.Command {
 	return &cli.Command{
-		Name: "explain", Usage: "explain step by step why an item is trusted or not", Args: "REF|PATH",
+		Name:     "explain",
+		Usage:    "explain step by step why an item is trusted or not",
+		Args:     "REF|PATH",
 		Examples: []string{"rye trust explain tool:demo/hello", "rye trust explain .ai/tools/demo/hello.py"},
 		Codes:    []diag.Code{diag.ItemNotFound},
 		Complete: complete.Items(),
@@ -157,7 +196,15 @@ func runTrustExplain(ctx context.Context, c *cli.Call) error {
 		return err
 	}
 	lines := h.Trust.Explain(it.Verdict, h.Resolver.TrustInput(it))
-	return c.UI.Show(map[string]any{"ref": it.Ref.String(), "path": it.Path(), "verdict": it.Verdict, "steps": lines}, func() {
-		view.Steps(c.UI, it.Path(), lines)
-	})
+	return c.UI.Show(
+		map[string]any{
+			"ref":     it.Ref.String(),
+			"path":    it.Path(),
+			"verdict": it.Verdict,
+			"steps":   lines,
+		},
+		func() {
+			view.Steps(c.UI, it.Path(), lines)
+		},
+	)
 }

@@ -32,11 +32,24 @@ func Changes(u *cli.UI, r *packages.Result) {
 func Change(u *cli.UI, c packages.Change) {
 	switch {
 	case c.From == "":
-		u.Out("%s %s %s%s", u.Style(cli.Green, "+"), c.ID, c.To, SignedBy(c.Signers))
+		u.Out(
+			"%s %s %s%s",
+			u.Style(cli.Green, "+"),
+			c.ID,
+			c.To,
+			SignedBy(c.Signers),
+		)
 	case c.To == "":
 		u.Out("%s %s %s", u.Style(cli.Red, "-"), c.ID, c.From)
 	case c.From != c.To:
-		u.Out("%s %s %s -> %s%s", u.Style(cli.Yellow, "~"), c.ID, c.From, c.To, SignedBy(c.Signers))
+		u.Out(
+			"%s %s %s -> %s%s",
+			u.Style(cli.Yellow, "~"),
+			c.ID,
+			c.From,
+			c.To,
+			SignedBy(c.Signers),
+		)
 	default:
 		u.Out("%s %s %s", u.Style(cli.Yellow, "~"), c.ID, c.To)
 	}
@@ -65,7 +78,11 @@ func showItemChanges(u *cli.UI, c packages.Change) {
 			hidden++
 			continue
 		}
-		u.Out("    %s%s", cli.Pick(x.Op == lock.Added, "new ", string(x.Op)+" "), ItemNote(x))
+		u.Out(
+			"    %s%s",
+			cli.Pick(x.Op == lock.Added, "new ", string(x.Op)+" "),
+			ItemNote(x),
+		)
 	}
 	if hidden > 0 {
 		u.Out("    and %d more: rye diff %s %s", hidden, c.ID, c.To)

@@ -25,7 +25,14 @@ func Chain(u *cli.UI, elements []primary.Element) {
 		if e.Status != "trusted" {
 			signer = string(e.Status)
 		}
-		t.Add(arrow, e.Ref, e.Space, e.Version, e.Digest.String()[:19], signer)
+		t.Add(
+			arrow,
+			e.Ref,
+			e.Space,
+			e.Version,
+			e.Digest.String()[:19],
+			signer,
+		)
 	}
 	u.Table(t)
 }
@@ -74,7 +81,8 @@ func Verified(c *cli.Call, r *verify.Report) error {
 
 // WalkSummary counts files by verdict and states whether there are problems.
 func WalkSummary(r *verify.Report) string {
-	errs, warns := 0, 0
+	errs := 0
+	warns := 0
 	for _, f := range r.Findings {
 		if f.Severity == diag.SeverityError {
 			errs++

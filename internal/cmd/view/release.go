@@ -71,7 +71,9 @@ func Info(u *cli.UI, in *packages.Info) {
 	row("url", in.URL)
 	row("versions", strings.Join(in.Versions, ", "))
 	row("required", in.Require)
-	row("locked", strings.TrimSpace(in.Locked+" "+cli.Pick(in.State != "", "("+in.State+")", "")))
+	row("locked", strings.TrimSpace(
+		in.Locked+" "+cli.Pick(in.State != "", "("+in.State+")", ""),
+	))
 	row("path", in.Path)
 	row("commit", in.Commit)
 	row("sum", in.Sum)

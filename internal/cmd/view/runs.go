@@ -29,13 +29,15 @@ func RungText(l sandbox.Ladder) string {
 // each other part. It returns false for a failed call, which is shown as an error.
 func ContentText(data map[string]any) (string, bool) {
 	content, ok := data["content"].([]any)
-	if failed, known := data["isError"].(bool); !ok || !known || failed {
+	failed, known := data["isError"].(bool)
+	if !ok || !known || failed {
 		return "", false
 	}
 	var parts []string
 	for _, c := range content {
 		m, _ := c.(map[string]any)
-		if text, ok := m["text"].(string); ok && m["type"] == "text" {
+		text, ok := m["text"].(string)
+		if ok && m["type"] == "text" {
 			parts = append(parts, text)
 			continue
 		}
@@ -72,7 +74,8 @@ func WithoutFiles(v any) any {
 		resource, _ := v["resource"].(map[string]any)
 		_, isData := v["data"].(string)
 		_, isBlob := resource["blob"].(string)
-		if isData && (v["type"] == "image" || v["type"] == "audio") || isBlob && v["type"] == "resource" {
+		if isData && (v["type"] == "image" || v["type"] == "audio") ||
+			isBlob && v["type"] == "resource" {
 			return placeholder(v)
 		}
 		out := make(map[string]any, len(v))
@@ -129,7 +132,9 @@ func ProfileLines(p policy.Profile) []string {
 	if p.Read != nil {
 		only := *p.Read
 		if p.Write != nil {
-			only = slices.DeleteFunc(slices.Clone(only), func(path string) bool { return slices.Contains(*p.Write, path) })
+			only = slices.DeleteFunc(slices.Clone(only), func(path string) bool {
+				return slices.Contains(*p.Write, path)
+			})
 		}
 		if len(only) > 0 {
 			out = append(out, "reads "+strings.Join(only, ", "))

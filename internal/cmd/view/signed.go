@@ -57,7 +57,11 @@ func Signed(u *cli.UI, reports []primary.SignReport, o *SignOptions) error {
 		}
 		for _, s := range []primary.SignStatus{primary.Signed, primary.Upgraded} {
 			if many[s] > 0 {
-				u.Out("%s  %s (-v lists them)", u.Style(cli.Green, fmt.Sprintf("%-9s", s)), project.Count(many[s], "file"))
+				u.Out(
+					"%s  %s (-v lists them)",
+					u.Style(cli.Green, fmt.Sprintf("%-9s", s)),
+					project.Count(many[s], "file"),
+				)
 			}
 		}
 		u.Note("%s", signSummary(counts, o.Upgrade, o.Check))
@@ -88,7 +92,12 @@ func plainReport(r primary.SignReport) bool {
 
 func signSummary(n map[primary.SignStatus]int, upgrade, check bool) string {
 	if !upgrade {
-		done := fmt.Sprintf("%d signed, %d unchanged, %d refused", n[primary.Signed], n[primary.Unchanged], n[primary.Refused])
+		done := fmt.Sprintf(
+			"%d signed, %d unchanged, %d refused",
+			n[primary.Signed],
+			n[primary.Unchanged],
+			n[primary.Refused],
+		)
 		if n[primary.Skipped] > 0 {
 			done += fmt.Sprintf(", %d skipped", n[primary.Skipped])
 		}
@@ -98,11 +107,24 @@ func signSummary(n map[primary.SignStatus]int, upgrade, check bool) string {
 	if check {
 		done = fmt.Sprintf("%d would be upgraded", n[primary.Stale])
 	}
-	return fmt.Sprintf("%s, %d unchanged, %d skipped, %d refused", done, n[primary.Unchanged], n[primary.Skipped], n[primary.Refused])
+	return fmt.Sprintf(
+		"%s, %d unchanged, %d skipped, %d refused",
+		done,
+		n[primary.Unchanged],
+		n[primary.Skipped],
+		n[primary.Refused],
+	)
 }
 
 func SignLine(u *cli.UI, r primary.SignReport) {
-	style := map[primary.SignStatus]string{primary.Signed: cli.Green, primary.Upgraded: cli.Green, primary.Refused: cli.Red, primary.Stale: cli.Yellow, primary.Unchanged: cli.Dim, primary.Skipped: cli.Yellow}[r.Status]
+	style := map[primary.SignStatus]string{
+		primary.Signed:    cli.Green,
+		primary.Upgraded:  cli.Green,
+		primary.Refused:   cli.Red,
+		primary.Stale:     cli.Yellow,
+		primary.Unchanged: cli.Dim,
+		primary.Skipped:   cli.Yellow,
+	}[r.Status]
 	name := r.Ref
 	if name == "" {
 		name = "(no item)"
@@ -113,7 +135,12 @@ func SignLine(u *cli.UI, r primary.SignReport) {
 	if r.Diff != "" && !r.Asked {
 		u.Text(r.Diff)
 	}
-	u.Out("%s  %s  %s", u.Style(style, fmt.Sprintf("%-9s", r.Status)), name, u.Style(cli.Dim, r.Path))
+	u.Out(
+		"%s  %s  %s",
+		u.Style(style, fmt.Sprintf("%-9s", r.Status)),
+		name,
+		u.Style(cli.Dim, r.Path),
+	)
 	if text := Replaces(r, "  "); text != "" {
 		u.Out("%s", text)
 	}
@@ -128,7 +155,12 @@ func Replaces(r primary.SignReport, before string) string {
 	if r.Replaces == nil || r.Status == primary.Refused {
 		return ""
 	}
-	return fmt.Sprintf("%sreplaces the signature of %s (%s)", before, r.Replaces.Key[:16], cmp.Or(r.Replaces.Owner, "unknown"))
+	return fmt.Sprintf(
+		"%sreplaces the signature of %s (%s)",
+		before,
+		r.Replaces.Key[:16],
+		cmp.Or(r.Replaces.Owner, "unknown"),
+	)
 }
 
 // StagedReport shows what became of the staged items.
@@ -149,6 +181,10 @@ func NoteLeft(c *cli.Call, s *githook.Report) {
 		c.UI.Note("rye: %s is up to date", lock.LockFile)
 	}
 	for _, path := range s.Left {
-		c.UI.Note("rye: %s has edits that are not staged: the commit holds it %s, the file stays as it is", path, cli.Pick(filepath.Base(path) == lock.LockFile, "up to date", "signed"))
+		c.UI.Note("rye: %s has edits that are not staged: the commit holds it %s, the file stays as it is", path, cli.Pick(
+			filepath.Base(path) == lock.LockFile,
+			"up to date",
+			"signed",
+		))
 	}
 }

@@ -15,7 +15,11 @@ import (
 )
 
 // OpenRun opens the project and finds a run by the beginning of its id.
-func OpenRun(ctx context.Context, c *cli.Call, m project.Mode) (*project.Project, string, error) {
+func OpenRun(
+	ctx context.Context,
+	c *cli.Call,
+	m project.Mode,
+) (*project.Project, string, error) {
 	p, err := env.Of(c).Open(ctx, m)
 	if err != nil {
 		return nil, "", err
@@ -27,12 +31,20 @@ func OpenRun(ctx context.Context, c *cli.Call, m project.Mode) (*project.Project
 // reading are the commands that change nothing: of several threads that match they take the
 // newest, and print which.
 func reading(command string) bool {
-	return slices.Contains([]string{"threads show", "threads tail", "threads result", "threads tree", "threads chain", "threads cost", "threads search", "threads verify", "threads diff", "threads wait", "graph log"}, command)
+	return slices.Contains(
+		[]string{"threads show", "threads tail", "threads result", "threads tree", "threads chain", "threads cost", "threads search", "threads verify", "threads diff", "threads wait", "graph log"},
+		command,
+	)
 }
 
 // FindRun finds a run by what a person typed. Of several matches, a command that reads takes the
 // newest, and one that acts asks at a terminal.
-func FindRun(ctx context.Context, c *cli.Call, p *project.Project, typed string) (string, error) {
+func FindRun(
+	ctx context.Context,
+	c *cli.Call,
+	p *project.Project,
+	typed string,
+) (string, error) {
 	id, err := p.FindThread(ctx, typed)
 	if diag.CodeOf(err) != diag.AmbiguousItem {
 		return id, err
@@ -50,16 +62,28 @@ func FindRun(ctx context.Context, c *cli.Call, p *project.Project, typed string)
 	q := &dialog.Question{From: project.Count(len(ids), "thread") + " match " + typed, Text: "Which one?", Escape: 'q'}
 	for i, x := range ids[:min(len(ids), 9)] {
 		about := ""
-		if w, werr := waiting.Of(ctx, p.Spaces.ProjectDir, x); werr == nil && w != nil {
+		w, werr := waiting.Of(ctx, p.Spaces.ProjectDir, x)
+		if werr == nil && w != nil {
 			about = "  " + w.State(c.Now(), 40)
 		}
-		if s, serr := threads.ReadStarted(p.Spaces.ProjectDir, x); serr == nil && about == "" {
+		s, serr := threads.ReadStarted(p.Spaces.ProjectDir, x)
+		if serr == nil && about == "" {
 			about = "  " + s.State + ", " + waiting.Age(c.Now().Sub(s.Rested))
 		}
 		q.Text += "\n" + string(rune('1'+i)) + "  " + x + about
-		q.Choices = append(q.Choices, dialog.Choice{Key: rune('1' + i), Label: "…" + x[max(0, len(x)-6):], Help: x, Words: []string{x}})
+		q.Choices = append(q.Choices, dialog.Choice{
+			Key:   rune('1' + i),
+			Label: "…" + x[max(0, len(x)-6):],
+			Help:  x,
+			Words: []string{x},
+		})
 	}
-	q.Choices = append(q.Choices, dialog.Choice{Key: 'q', Label: "none", Help: "nothing is changed", Words: []string{"none"}})
+	q.Choices = append(q.Choices, dialog.Choice{
+		Key:   'q',
+		Label: "none",
+		Help:  "nothing is changed",
+		Words: []string{"none"},
+	})
 	a, aerr := ask.AtTerminal(ctx, c, q)
 	if aerr != nil || a.Key == 'q' {
 		return id, err
@@ -68,7 +92,11 @@ func FindRun(ctx context.Context, c *cli.Call, p *project.Project, typed string)
 }
 
 // OpenLast opens the project and finds the last thread of the chain of a thread.
-func OpenLast(ctx context.Context, c *cli.Call, m project.Mode) (*project.Project, string, error) {
+func OpenLast(
+	ctx context.Context,
+	c *cli.Call,
+	m project.Mode,
+) (*project.Project, string, error) {
 	p, id, err := OpenRun(ctx, c, m)
 	if err != nil {
 		return p, id, err

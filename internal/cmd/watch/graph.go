@@ -33,7 +33,13 @@ func EventPrinter(c *cli.Call) func(string, *transcript.Line) {
 	return func(run string, l *transcript.Line) {
 		mu.Lock()
 		defer mu.Unlock()
-		_ = c.UI.Event(RunEvent{RunID: run, Seq: l.Seq, Time: l.Time, Event: l.Event, Data: l.Data}) // a reader that is gone does not end the run
+		_ = c.UI.Event(RunEvent{
+			RunID: run,
+			Seq:   l.Seq,
+			Time:  l.Time,
+			Event: l.Event,
+			Data:  l.Data,
+		}) // a reader that is gone does not end the run
 	}
 }
 
@@ -47,7 +53,13 @@ type RunEvent struct {
 }
 
 // StartGraph starts a run in a process of its own.
-func StartGraph(ctx context.Context, c *cli.Call, p *project.Project, o project.GraphOptions, call primary.Call) error {
+func StartGraph(
+	ctx context.Context,
+	c *cli.Call,
+	p *project.Project,
+	o project.GraphOptions,
+	call primary.Call,
+) error {
 	it, err := graphItem(ctx, p, call.Ref)
 	if err != nil {
 		return err
@@ -55,17 +67,23 @@ func StartGraph(ctx context.Context, c *cli.Call, p *project.Project, o project.
 	if !itemcheck.IsGraph(it) {
 		return NotGraph("running", call.Ref)
 	}
-	o.Warn = func(f diag.Finding) { c.UI.Note("%s: warning: %s", f.Location(), f.Message) }
+	o.Warn = func(f diag.Finding) {
+		c.UI.Note("%s: warning: %s", f.Location(), f.Message)
+	}
 	s, err := p.StartDetached(ctx, call, o, env.ProcessArgs(c, "graph", "process"))
 	if err != nil {
 		return err
 	}
 	data := map[string]any{"run_id": s.ID, "pid": s.PID, "state": s.State}
-	return c.UI.Show(data, func() { c.UI.Out("%s %d %s", s.ID, s.PID, s.State) })
+	return c.UI.Show(data, func() {
+		c.UI.Out("%s %d %s", s.ID, s.PID, s.State)
+	})
 }
 
 func NotGraph(doing string, ref item.Ref) error {
-	return diag.New(diag.Usage, "%s %s: it is not a graph", doing, ref).WithReason("not_graph").WithDetail("ref", ref.String())
+	return diag.New(diag.Usage, "%s %s: it is not a graph", doing, ref).
+		WithReason("not_graph").
+		WithDetail("ref", ref.String())
 }
 
 func OnlyGraphs(ref item.Ref, flag string) error {
@@ -73,9 +91,16 @@ func OnlyGraphs(ref item.Ref, flag string) error {
 }
 
 // RunWatched is rye run of a graph in a process of its own, or with the lines of its log.
-func RunWatched(ctx context.Context, c *cli.Call, p *project.Project, call primary.Call, async bool) error {
+func RunWatched(
+	ctx context.Context,
+	c *cli.Call,
+	p *project.Project,
+	call primary.Call,
+	async bool,
+) error {
 	if !async {
-		c.UI.AsJSON, c.UI.Lines = true, true
+		c.UI.AsJSON = true
+		c.UI.Lines = true
 	}
 	it, err := graphItem(ctx, p, call.Ref)
 	if err != nil {
@@ -104,7 +129,13 @@ func OpenLocked(ctx context.Context, c *cli.Call, locked *bool) (*project.Projec
 }
 
 // CallGraph runs a graph and prints its result.
-func CallGraph(ctx context.Context, c *cli.Call, p *project.Project, o project.GraphOptions, call primary.Call) error {
+func CallGraph(
+	ctx context.Context,
+	c *cli.Call,
+	p *project.Project,
+	o project.GraphOptions,
+	call primary.Call,
+) error {
 	it, err := graphItem(ctx, p, call.Ref)
 	if err != nil {
 		return err
@@ -139,18 +170,32 @@ func graphItem(ctx context.Context, p *project.Project, ref item.Ref) (*resolve.
 
 // GraphContext adds to a context how a run of a graph reaches the person.
 // ends frees the terminal; it may be called again.
-func GraphContext(ctx context.Context, c *cli.Call, p *project.Project, o project.GraphOptions) (within context.Context, ends func()) {
+func GraphContext(
+	ctx context.Context,
+	c *cli.Call,
+	p *project.Project,
+	o project.GraphOptions,
+) (within context.Context, ends func()) {
 	e := env.Of(c)
 	ends = func() {}
 	if !c.UI.Quiet && o.Event == nil {
 		show := &graphWatcher{c: c, dir: p.Spaces.ProjectDir}
-		o.Watch, ends = show.line, show.stop
+		o.Watch = show.line
+		ends = show.stop
 		o.Progress = func(p graph.Progress) { // a snapshot has no line in the log
 			if p.Node == graph.SnapshotNode {
-				c.UI.Note("[%s] %s %s %s", p.Run[:max(strings.LastIndexByte(p.Run, '-'), 0)], p.Node, p.Status, p.Text)
+				c.UI.Note(
+					"[%s] %s %s %s",
+					p.Run[:max(strings.LastIndexByte(p.Run, '-'), 0)],
+					p.Node,
+					p.Status,
+					p.Text,
+				)
 			}
 		}
-		o.Warn = func(f diag.Finding) { c.UI.Note("%s: warning: %s", f.Location(), f.Message) }
+		o.Warn = func(f diag.Finding) {
+			c.UI.Note("%s: warning: %s", f.Location(), f.Message)
+		}
 	}
 	if e.Person.Asks && !c.UI.AsJSON && !o.NoSuspend {
 		o.Ask = func(ctx context.Context, q graph.Question) (any, string, error) {
@@ -204,12 +249,17 @@ func (w *graphWatcher) stop() {
 	if w.live != nil {
 		w.live.close()
 	}
-	w.live, w.ended = nil, true
+	w.live = nil
+	w.ended = true
 }
 
 // askGraph asks a question of a graph at the terminal until the answer is one, or until
 // ctx ends, because an answer came from elsewhere. The end of the input leaves it open.
-func askGraph(ctx context.Context, c *cli.Call, q graph.Question) (v any, by string, err error) {
+func askGraph(
+	ctx context.Context,
+	c *cli.Call,
+	q graph.Question,
+) (v any, by string, err error) {
 	d := &dialog.Question{From: cli.RunLabel(c, q.Run), Text: q.Text}
 	for i, choice := range q.Choices {
 		if len(q.Choices) < 10 {
@@ -286,7 +336,13 @@ func showSuspended(c *cli.Call, data map[string]any) {
 
 // ResumeRun continues a run of a graph.
 // A run that failed continues at the node that failed, as a new step.
-func ResumeRun(ctx context.Context, c *cli.Call, p *project.Project, id string, o project.GraphOptions) error {
+func ResumeRun(
+	ctx context.Context,
+	c *cli.Call,
+	p *project.Project,
+	id string,
+	o project.GraphOptions,
+) error {
 	run, call, err := p.ResumeCall(ctx, id)
 	if err != nil {
 		return err

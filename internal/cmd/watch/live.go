@@ -47,21 +47,37 @@ type live struct {
 // TerminalOf returns the facts that decide how output appears on a stream.
 func TerminalOf(c *cli.Call, stream any) *inline.Terminal {
 	tty := c.Isatty != nil && c.Isatty(stream)
-	return &inline.Terminal{Isatty: tty, CI: env.Of(c).InCI(), Quiet: c.UI.Quiet, Plain: c.Plain || tty && c.PlainTerminal()}
+	return &inline.Terminal{
+		Isatty: tty,
+		CI:     env.Of(c).InCI(),
+		Quiet:  c.UI.Quiet,
+		Plain:  c.Plain || tty && c.PlainTerminal(),
+	}
 }
 
 // newLive takes stderr until close is called: what else is printed there passes the writer.
 func newLive(c *cli.Call, dir string, tree *activity.Tree, o liveview.Params) *live {
-	v := &live{c: c, tree: tree, dir: dir, children: map[string]*transcript.Reader{}, stderr: c.UI.Stderr}
-	v.screen = inline.New(inline.Params{Out: vtmode.Writer(v.stderr), Mode: TerminalOf(c, c.Stderr).Mode(), Size: func() (int, int) { return cli.TerminalSize(c.Stderr) }})
+	v := &live{
+		c:        c,
+		tree:     tree,
+		dir:      dir,
+		children: map[string]*transcript.Reader{},
+		stderr:   c.UI.Stderr,
+	}
+	v.screen = inline.New(inline.Params{Out: vtmode.Writer(v.stderr), Mode: TerminalOf(c, c.Stderr).Mode(), Size: func() (int, int) {
+		return cli.TerminalSize(c.Stderr)
+	}})
 	v.show(o, c.UI.ErrColor())
-	c.UI.Stderr, c.UI.Screen = v.screen, v
+	c.UI.Stderr = v.screen
+	c.UI.Screen = v
 	return v
 }
 
 // show begins to draw the tree.
 func (v *live) show(o liveview.Params, color bool) {
-	o.Screen, o.Color, o.Tree = v.screen, color, v.tree
+	o.Screen = v.screen
+	o.Color = color
+	o.Tree = v.tree
 	switch v.screen.Mode() {
 	case inline.Appended:
 		if env.Of(v.c).InCI() {
@@ -74,7 +90,9 @@ func (v *live) show(o liveview.Params, color bool) {
 	o.Whole = func(log string, call int) string {
 		return fmt.Sprintf("rye threads show %s --call %d", cli.RunWord(v.c, log), call)
 	}
-	o.Named = func(id string) string { return cli.RunLabel(v.c, id) }
+	o.Named = func(id string) string {
+		return cli.RunLabel(v.c, id)
+	}
 	v.view = liveview.New(o)
 	v.view.Start()
 }
@@ -84,7 +102,11 @@ func (v *live) hideTyped() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	f, isFile := v.c.Stdin.(*os.File)
-	if isFile && !v.closed && v.echo == nil && v.screen.Mode() == inline.Live && v.c.Isatty(f) {
+	if isFile &&
+		!v.closed &&
+		v.echo == nil &&
+		v.screen.Mode() == inline.Live &&
+		v.c.Isatty(f) {
 		v.echo = termkeys.HideTyped(f)
 	}
 }
@@ -149,6 +171,7 @@ func (v *live) close() {
 	v.mu.Unlock()
 	v.showTyped()
 	if v.stderr != nil {
-		v.c.UI.Stderr, v.c.UI.Screen = v.stderr, nil
+		v.c.UI.Stderr = v.stderr
+		v.c.UI.Screen = nil
 	}
 }

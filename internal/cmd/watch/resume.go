@@ -18,9 +18,23 @@ type ResumeOptions struct {
 	AcceptChanged, Locked bool
 }
 
-func ResumeThread(ctx context.Context, c *cli.Call, p *project.Project, id string, o *ResumeOptions) error {
-	opts := &threadhost.Options{Held: policy.Person(), Limits: o.Limits, Message: o.Message, AcceptChanged: o.AcceptChanged, NoSuspend: o.NoSuspend,
-		Ask: ask.AboutRisk(c), Decide: ask.AboutCall(c), Answer: ask.AboutThread(c)}
+func ResumeThread(
+	ctx context.Context,
+	c *cli.Call,
+	p *project.Project,
+	id string,
+	o *ResumeOptions,
+) error {
+	opts := &threadhost.Options{
+		Held:          policy.Person(),
+		Limits:        o.Limits,
+		Message:       o.Message,
+		AcceptChanged: o.AcceptChanged,
+		NoSuspend:     o.NoSuspend,
+		Ask:           ask.AboutRisk(c),
+		Decide:        ask.AboutCall(c),
+		Answer:        ask.AboutThread(c),
+	}
 	var err error
 	if opts.Attach, err = o.Attachments(c); err != nil {
 		return err
@@ -29,17 +43,31 @@ func ResumeThread(ctx context.Context, c *cli.Call, p *project.Project, id strin
 }
 
 // ContinueThread continues a thread, or a completed one in a new thread, and shows it.
-func ContinueThread(ctx context.Context, c *cli.Call, p *project.Project, id string, opts *threadhost.Options, events bool) error {
+func ContinueThread(
+	ctx context.Context,
+	c *cli.Call,
+	p *project.Project,
+	id string,
+	opts *threadhost.Options,
+	events bool,
+) error {
 	show := NewWatcher(c, p, events)
 	defer show.stop()
-	opts.Observe, opts.Started = show.Line, show.Started
+	opts.Observe = show.Line
+	opts.Started = show.Started
 	r, err := threadhost.ContinueOrFollow(ctx, p, id, opts)
 	return show.End(r, err)
 }
 
 // DecideThread answers what a thread asks, about a call or whether it may go on, and reports
 // whether the id is that of a thread. A suspended thread that goes on is continued here.
-func DecideThread(ctx context.Context, c *cli.Call, p *project.Project, id, call, prefix string, r threads.Reply) (isThread bool, err error) {
+func DecideThread(
+	ctx context.Context,
+	c *cli.Call,
+	p *project.Project,
+	id, call, prefix string,
+	r threads.Reply,
+) (isThread bool, err error) {
 	s, err := threads.ReadStarted(p.Spaces.ProjectDir, id)
 	if diag.CodeOf(err) == diag.ThreadNotFound {
 		return false, nil
@@ -61,7 +89,9 @@ func DecideThread(ctx context.Context, c *cli.Call, p *project.Project, id, call
 		return true, ResumeThread(ctx, c, p, id, &ResumeOptions{})
 	}
 	if s.Suspended == nil || s.Suspended.Ask == nil {
-		return true, diag.New(diag.ThreadState, "answering %s: it asks nothing", id).WithReason("thread_no_question").WithDetail("id", id)
+		return true, diag.New(diag.ThreadState, "answering %s: it asks nothing", id).
+			WithReason("thread_no_question").
+			WithDetail("id", id)
 	}
 	if r.Decision != threads.Deny {
 		return true, ResumeThread(ctx, c, p, id, &ResumeOptions{})
@@ -70,5 +100,7 @@ func DecideThread(ctx context.Context, c *cli.Call, p *project.Project, id, call
 	if res == nil {
 		return true, err
 	}
-	return true, c.UI.Show(res, func() { c.UI.Out("%s %s", id, res.Status) })
+	return true, c.UI.Show(res, func() {
+		c.UI.Out("%s %s", id, res.Status)
+	})
 }

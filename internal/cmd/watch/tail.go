@@ -44,7 +44,13 @@ func TailRun(ctx context.Context, c *cli.Call, p *project.Project, id string, fo
 		return err
 	}
 	tree := activity.New(activity.Start{ThreadID: id})
-	v := TailLive(c, dir, tree, c.UI.Stdout, liveview.Params{Ends: true, Questions: true})
+	v := TailLive(
+		c,
+		dir,
+		tree,
+		c.UI.Stdout,
+		liveview.Params{Ends: true, Questions: true},
+	)
 	if err := ReadLogs(ctx, v, id, follow); err != nil {
 		return err
 	}
@@ -89,7 +95,13 @@ func ReadLogs(ctx context.Context, v *live, id string, follow bool) error {
 }
 
 // TailLive draws for stdout: the log is the result of the command.
-func TailLive(c *cli.Call, dir string, tree *activity.Tree, out io.Writer, o liveview.Params) *live {
+func TailLive(
+	c *cli.Call,
+	dir string,
+	tree *activity.Tree,
+	out io.Writer,
+	o liveview.Params,
+) *live {
 	v := &live{c: c, tree: tree, dir: dir}
 	t := TerminalOf(c, c.Stdout)
 	t.Quiet = false
@@ -97,7 +109,14 @@ func TailLive(c *cli.Call, dir string, tree *activity.Tree, out io.Writer, o liv
 	if b, ok := out.(*bufio.Writer); ok {
 		out = flushing{b}
 	}
-	v.screen = inline.New(inline.Params{Out: out, Mode: t.Mode(), Still: still, Size: func() (int, int) { return cli.TerminalSize(c.Stdout) }})
+	v.screen = inline.New(inline.Params{
+		Out:   out,
+		Mode:  t.Mode(),
+		Still: still,
+		Size: func() (int, int) {
+			return cli.TerminalSize(c.Stdout)
+		},
+	})
 	v.show(o, c.UI.Color())
 	return v
 }

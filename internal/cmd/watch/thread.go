@@ -101,8 +101,21 @@ func (o *ThreadOptions) ReplayFlags() []cli.Flag {
 // Options returns what the project needs to start a thread.
 func (o *ThreadOptions) Options(c *cli.Call, call primary.Call) *threadhost.Options {
 	out := &threadhost.Options{
-		Ref: call.Ref, Args: call.Args, Params: call.Params, Held: call.Held, Limits: o.Limits, Model: o.Model, Provider: o.Provider,
-		Message: o.Message, AnyPath: true, NoSuspend: o.NoSuspend, Workspace: o.workspace, Carry: o.carry, Ask: ask.AboutRisk(c), Decide: ask.AboutCall(c), Answer: ask.AboutThread(c),
+		Ref:       call.Ref,
+		Args:      call.Args,
+		Params:    call.Params,
+		Held:      call.Held,
+		Limits:    o.Limits,
+		Model:     o.Model,
+		Provider:  o.Provider,
+		Message:   o.Message,
+		AnyPath:   true,
+		NoSuspend: o.NoSuspend,
+		Workspace: o.workspace,
+		Carry:     o.carry,
+		Ask:       ask.AboutRisk(c),
+		Decide:    ask.AboutCall(c),
+		Answer:    ask.AboutThread(c),
 	}
 	if ask.AboutRisk(c) != nil {
 		out.Permit = c.ConfirmWithin
@@ -111,7 +124,13 @@ func (o *ThreadOptions) Options(c *cli.Call, call primary.Call) *threadhost.Opti
 }
 
 // RunThread does the work of a directive with a model.
-func RunThread(ctx context.Context, c *cli.Call, h *project.Project, req primary.Call, o *ThreadOptions) error {
+func RunThread(
+	ctx context.Context,
+	c *cli.Call,
+	h *project.Project,
+	req primary.Call,
+	o *ThreadOptions,
+) error {
 	opts := o.Options(c, req)
 	var err error
 	if opts.Attach, err = o.Attachments(c); err != nil {
@@ -122,13 +141,19 @@ func RunThread(ctx context.Context, c *cli.Call, h *project.Project, req primary
 	if err := o.replays(ctx, h, opts, show); err != nil {
 		return err
 	}
-	opts.Observe, opts.Started = show.Line, show.Started
+	opts.Observe = show.Line
+	opts.Started = show.Started
 	r, err := threadhost.FollowDirective(ctx, h, opts)
 	return show.End(r, err)
 }
 
 // replays sets the recording that answers a thread.
-func (o *ThreadOptions) replays(ctx context.Context, h *project.Project, opts *threadhost.Options, show *watcher) error {
+func (o *ThreadOptions) replays(
+	ctx context.Context,
+	h *project.Project,
+	opts *threadhost.Options,
+	show *watcher,
+) error {
 	if o.Replay == "" {
 		if o.tools != "" || o.strict {
 			return diag.New(diag.Usage, "reading the command line: --tools and --strict apply to --replay only")
@@ -147,7 +172,12 @@ func (o *ThreadOptions) replays(ctx context.Context, h *project.Project, opts *t
 		return err
 	}
 	show.replay = &replayView{Recording: id, Differences: []threads.Difference{}}
-	opts.Replay = &threads.Replay{Recording: r, Strict: o.strict, RunTools: o.tools == "run", Differs: show.differs}
+	opts.Replay = &threads.Replay{
+		Recording: r,
+		Strict:    o.strict,
+		RunTools:  o.tools == "run",
+		Differs:   show.differs,
+	}
 	return nil
 }
 
@@ -188,9 +218,15 @@ type watcher struct {
 
 func NewWatcher(c *cli.Call, h *project.Project, events bool) *watcher {
 	if events {
-		c.UI.AsJSON, c.UI.Lines = true, true
+		c.UI.AsJSON = true
+		c.UI.Lines = true
 	}
-	return &watcher{c: c, h: h, events: events, debug: threadhost.DebugEvents(h)}
+	return &watcher{
+		c:      c,
+		h:      h,
+		events: events,
+		debug:  threadhost.DebugEvents(h),
+	}
 }
 
 // Started prints the warnings of the prices and the first line.
@@ -206,10 +242,17 @@ func (w *watcher) Started(p *project.PreparedThread, id string) {
 		return
 	}
 	tree := activity.New(activity.Start{
-		ThreadID: id, Ref: p.Ref, Version: p.Item.Meta.Version, Signer: p.Item.Verdict.Owner, Model: p.Services[0].Model,
-		Turns: p.Limits.Turns, Spend: p.Limits.Spend, Attempts: p.Attempts,
+		ThreadID: id,
+		Ref:      p.Ref,
+		Version:  p.Item.Meta.Version,
+		Signer:   p.Item.Verdict.Owner,
+		Model:    p.Services[0].Model,
+		Turns:    p.Limits.Turns,
+		Spend:    p.Limits.Spend,
+		Attempts: p.Attempts,
 	})
-	tree.Tokens, tree.Spent = p.Before.InputTokens+p.Before.OutputTokens, p.Before.Spend
+	tree.Tokens = p.Before.InputTokens + p.Before.OutputTokens
+	tree.Spent = p.Before.Spend
 	dir := w.h.Spaces.ProjectDir
 	lines := []transcript.Line{}
 	_ = transcript.NewReader(dir, id).Next(func(l *transcript.Line) error { // a log that cannot be read is the error of the thread
@@ -269,7 +312,11 @@ func (w *watcher) note(format string, args ...any) {
 func (w *watcher) End(r *threads.Result, err error) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	answered := w.live != nil && w.live.screen.Mode() != inline.Quiet && oneTerminal(w.c) && r != nil && w.live.tree.Answered(r.Text)
+	answered := w.live != nil &&
+		w.live.screen.Mode() != inline.Quiet &&
+		oneTerminal(w.c) &&
+		r != nil &&
+		w.live.tree.Answered(r.Text)
 	cancelled := w.live == nil || w.live.screen.Mode() != inline.Live
 	w.stop()
 	if r == nil {
@@ -277,7 +324,14 @@ func (w *watcher) End(r *threads.Result, err error) error {
 	}
 	u := w.c.UI
 	w.waits = r.Status == threads.Suspended
-	data := map[string]any{"thread_id": r.ThreadID, "status": r.Status, "outputs": r.Outputs, "text": r.Text, "cost": r.Cost, "model": r.Model}
+	data := map[string]any{
+		"thread_id": r.ThreadID,
+		"status":    r.Status,
+		"outputs":   r.Outputs,
+		"text":      r.Text,
+		"cost":      r.Cost,
+		"model":     r.Model,
+	}
 	if n := u.Number(r.ThreadID); n > 0 {
 		data["number"] = n
 	}
@@ -311,13 +365,22 @@ func (w *watcher) End(r *threads.Result, err error) error {
 			u.Text(r.Text)
 		}
 	}
-	if r.Status == threads.Cancelled && cancelled && !u.Quiet && w.c.Isatty(w.c.Stderr) {
+	if r.Status == threads.Cancelled &&
+		cancelled &&
+		!u.Quiet &&
+		w.c.Isatty(w.c.Stderr) {
 		fmt.Fprintln(u.Stderr) // the terminal has printed ^C
 	}
 	next := ""
 	if s := r.Suspended; s != nil && s.Reason == threads.ByApproval {
 		w.question(s.Ask.Question)
-		w.note("thread %s  $%s  rye threads approve|deny %s %s", r.Status, activity.Money(r.Cost.Spend), cli.RunWord(w.c, r.ThreadID), s.Ask.ID)
+		w.note(
+			"thread %s  $%s  rye threads approve|deny %s %s",
+			r.Status,
+			activity.Money(r.Cost.Spend),
+			cli.RunWord(w.c, r.ThreadID),
+			s.Ask.ID,
+		)
 		return err
 	}
 	if s := r.Suspended; s != nil && s.WakeAt != "" {
@@ -330,9 +393,20 @@ func (w *watcher) End(r *threads.Result, err error) error {
 		}
 	}
 	if r.Status == threads.Completed || w.replay != nil {
-		w.note("thread %s %s  $%s", cli.RunLabel(w.c, r.ThreadID), r.Status, activity.Money(r.Cost.Spend))
+		w.note(
+			"thread %s %s  $%s",
+			cli.RunLabel(w.c, r.ThreadID),
+			r.Status,
+			activity.Money(r.Cost.Spend),
+		)
 	} else { // the number is in the command: a line that a terminal breaks cannot be copied
-		w.note("thread %s  $%s  rye threads resume %s%s", r.Status, activity.Money(r.Cost.Spend), cli.RunWord(w.c, r.ThreadID), next)
+		w.note(
+			"thread %s  $%s  rye threads resume %s%s",
+			r.Status,
+			activity.Money(r.Cost.Spend),
+			cli.RunWord(w.c, r.ThreadID),
+			next,
+		)
 	}
 	return err
 }

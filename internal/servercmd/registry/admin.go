@@ -135,7 +135,13 @@ func runAdmin(ctx context.Context, c *cli.Call, o *adminOptions, do server.Comma
 		}
 		t := cli.NewTable("registry reports")
 		for _, x := range r.Reports {
-			t.Add(fmt.Sprint(x.Number), x.At.Format(time.DateOnly), x.ID, x.Version, x.Text)
+			t.Add(
+				fmt.Sprint(x.Number),
+				x.At.Format(time.DateOnly),
+				x.ID,
+				x.Version,
+				x.Text,
+			)
 		}
 		c.UI.Table(t)
 		if do.Do == "reports" && len(r.Reports) == 0 {

@@ -50,7 +50,9 @@ machine only.`,
 			cli.String(&o.public, "public-url", "the `URL` by which clients reach the registry"),
 			cli.Strings(&o.witnesses, "witness", "ask the witness `KEY=URL` to sign each checkpoint"),
 		},
-		Run: func(ctx context.Context, c *cli.Call) error { return runServe(ctx, c, &o) },
+		Run: func(ctx context.Context, c *cli.Call) error {
+			return runServe(ctx, c, &o)
+		},
 	}
 }
 
@@ -60,7 +62,11 @@ func hostOfURL(text string) (string, error) {
 		return "", nil
 	}
 	u, err := url.Parse(text)
-	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" {
+	if err != nil ||
+		u.Host == "" ||
+		u.Scheme != "https" && u.Scheme != "http" ||
+		strings.Trim(u.Path, "/") != "" ||
+		u.RawQuery != "" {
 		return "", diag.New(diag.Usage, "reading flag --public-url: %q is not https://HOST", text)
 	}
 	host := strings.ToLower(u.Host)
@@ -89,7 +95,9 @@ func params(c *cli.Call, dir, host string) (server.Params, error) {
 		Judge: judgement,
 		Now:   c.Now,
 		Rand:  c.Rand,
-		Note:  func(text string) { c.UI.Note("%s", text) },
+		Note: func(text string) {
+			c.UI.Note("%s", text)
+		},
 	}, nil
 }
 

@@ -33,7 +33,14 @@ way. The registry may be in use. Repeated calls copy what is new, so DIR can be 
 			if err != nil {
 				return err
 			}
-			return c.UI.Report(nil, map[string]int{"copied": n}, nil, func() { c.UI.Out("copied %s", cli.Plural(n, "file")) })
+			return c.UI.Report(
+				nil,
+				map[string]int{"copied": n},
+				nil,
+				func() {
+					c.UI.Out("copied %s", cli.Plural(n, "file"))
+				},
+			)
 		},
 	}
 }
@@ -66,7 +73,12 @@ with the log.`,
 			if err != nil {
 				return diag.New(diag.FileSystemError, "reading the key of the log: %w", err)
 			}
-			r, err := server.Import(ctx, c.Path(c.Arg(0)), p.Dir, secret)
+			r, err := server.Import(
+				ctx,
+				c.Path(c.Arg(0)),
+				p.Dir,
+				secret,
+			)
 			if err != nil {
 				return err
 			}
@@ -81,7 +93,13 @@ func showTree(c *cli.Call, r *server.TreeReport) error {
 		for _, f := range r.Findings {
 			c.UI.Finding(f)
 		}
-		c.UI.Out("%s: %d log entries, %s, %s", r.Host, r.Entries, cli.Plural(r.Bundles, "bundle"), cli.Plural(r.Versions, "version"))
+		c.UI.Out(
+			"%s: %d log entries, %s, %s",
+			r.Host,
+			r.Entries,
+			cli.Plural(r.Bundles, "bundle"),
+			cli.Plural(r.Versions, "version"),
+		)
 	})
 }
 
@@ -124,10 +142,18 @@ registry: it contains the key of the log.`,
 			if err != nil {
 				return err
 			}
-			if err := server.Backup(ctx, p.Dir, c.Path(c.Arg(0))); err != nil {
+			err = server.Backup(ctx, p.Dir, c.Path(c.Arg(0)))
+			if err != nil {
 				return err
 			}
-			return c.UI.Report(nil, map[string]string{"backup": c.Path(c.Arg(0))}, nil, func() { c.UI.Out("wrote %s", c.Path(c.Arg(0))) })
+			return c.UI.Report(
+				nil,
+				map[string]string{"backup": c.Path(c.Arg(0))},
+				nil,
+				func() {
+					c.UI.Out("wrote %s", c.Path(c.Arg(0)))
+				},
+			)
 		},
 	}
 }
@@ -155,7 +181,9 @@ be shorter or would not continue it.`,
 			cli.String(&o.from, "from", "complete the backup from the static files in `DIR`"),
 			cli.Strings(&o.notes, "checkpoint", "`FILE` with a checkpoint that others have"),
 		},
-		Run: func(ctx context.Context, c *cli.Call) error { return runAdminRestore(ctx, c, &o) },
+		Run: func(ctx context.Context, c *cli.Call) error {
+			return runAdminRestore(ctx, c, &o)
+		},
 	}
 }
 
@@ -202,7 +230,12 @@ another channel, and they pin it again.`,
 			if err != nil {
 				return err
 			}
-			return c.UI.Report(nil, map[string]string{"key": key}, nil, func() { c.UI.Out("key of the log: %s", key) })
+			return c.UI.Report(
+				nil,
+				map[string]string{"key": key},
+				nil,
+				func() { c.UI.Out("key of the log: %s", key) },
+			)
 		},
 	}
 }

@@ -37,7 +37,9 @@ The first call makes a key and needs --name.`,
 			cli.String(&o.name, "name", "the `NAME` of a new witness, such as its host"),
 			cli.Strings(&o.logs, "log", "sign checkpoints of the log with this `KEY`: NAME+HASH+KEY"),
 		},
-		Run: func(ctx context.Context, c *cli.Call) error { return runWitness(ctx, c, &o) },
+		Run: func(ctx context.Context, c *cli.Call) error {
+			return runWitness(ctx, c, &o)
+		},
 	}
 }
 
@@ -70,7 +72,8 @@ func runWitness(ctx context.Context, c *cli.Call, o *witnessOptions) error {
 		MaxHeaderBytes:    16 << 10,
 	}
 	context.AfterFunc(ctx, func() { _ = h.Close() })
-	if err := h.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+	err = h.Serve(l)
+	if !errors.Is(err, http.ErrServerClosed) {
 		return diag.New(diag.Network, "serving %s: %w", addr, err)
 	}
 	return nil

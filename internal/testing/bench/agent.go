@@ -67,19 +67,75 @@ func agentTasks(page string) []agentTask {
 		data[fmt.Sprintf("data/%d.csv", n)] = fmt.Sprintf("apples,%d\npears,%d\n", n, 10*n)
 	}
 	return []agentTask{
-		{name: "fix", tools: "<tool>rye/file-system/*</tool>" + toolNames(bashID), rule: fixRule, files: map[string]string{
-			"calc.py":      "def add(a, b):\n    return a - b\n",
-			"test_calc.py": "from calc import add\n\nassert add(2, 3) == 5, 'AssertionError: add(2, 3) must be 5'\nprint('all tests pass')\n",
-		}, check: contains("calc.py", "return a + b")},
-		{name: "rename", tools: toolNames(grepID, bashID), rule: renameRule, files: src, check: contains("src/c.py", "new_total")},
-		{name: "report", tools: toolNames(globID, readID, writeID), rule: reportRule, files: data, check: contains("report.md", "The sum is 231.")},
-		{name: "page", tools: toolNames("bench/page"), rule: pageRule, files: map[string]string{".ai/tools/bench/page.yaml": fmt.Sprintf(pageTool, page)}},
-		{name: "graph", tools: toolNames("bench/flow", bashID), rule: graphRule, files: map[string]string{".ai/tools/bench/flow.yaml": flowTool}},
-		{name: "children", tools: toolNames(childID) + "<directive>bench/part</directive>", rule: mergeRule, files: map[string]string{".ai/directives/bench/part.md": partDirective}},
-		{name: "long", tools: toolNames(readID), rule: longRule, prepare: writeParts},
-		{name: "image", tools: toolNames(readID), rule: imageRule, prepare: writeImage},
-		{name: "mcp", tools: toolNames("mcp/hello/hello"), rule: serverRule, prepare: addServer},
-		{name: "question", tools: toolNames(bashID), rule: questionRule, files: map[string]string{"build/x": "x\n"}, prepare: suspendQuestions, after: approveQuestion, check: missing("build")},
+		{
+			name:  "fix",
+			tools: "<tool>rye/file-system/*</tool>" + toolNames(bashID),
+			rule:  fixRule,
+			files: map[string]string{
+				"calc.py":      "def add(a, b):\n    return a - b\n",
+				"test_calc.py": "from calc import add\n\nassert add(2, 3) == 5, 'AssertionError: add(2, 3) must be 5'\nprint('all tests pass')\n",
+			},
+			check: contains("calc.py", "return a + b"),
+		},
+		{
+			name:  "rename",
+			tools: toolNames(grepID, bashID),
+			rule:  renameRule,
+			files: src,
+			check: contains("src/c.py", "new_total"),
+		},
+		{
+			name:  "report",
+			tools: toolNames(globID, readID, writeID),
+			rule:  reportRule,
+			files: data,
+			check: contains("report.md", "The sum is 231."),
+		},
+		{
+			name:  "page",
+			tools: toolNames("bench/page"),
+			rule:  pageRule,
+			files: map[string]string{".ai/tools/bench/page.yaml": fmt.Sprintf(pageTool, page)},
+		},
+		{
+			name:  "graph",
+			tools: toolNames("bench/flow", bashID),
+			rule:  graphRule,
+			files: map[string]string{".ai/tools/bench/flow.yaml": flowTool},
+		},
+		{
+			name:  "children",
+			tools: toolNames(childID) + "<directive>bench/part</directive>",
+			rule:  mergeRule,
+			files: map[string]string{".ai/directives/bench/part.md": partDirective},
+		},
+		{
+			name:    "long",
+			tools:   toolNames(readID),
+			rule:    longRule,
+			prepare: writeParts,
+		},
+		{
+			name:    "image",
+			tools:   toolNames(readID),
+			rule:    imageRule,
+			prepare: writeImage,
+		},
+		{
+			name:    "mcp",
+			tools:   toolNames("mcp/hello/hello"),
+			rule:    serverRule,
+			prepare: addServer,
+		},
+		{
+			name:    "question",
+			tools:   toolNames(bashID),
+			rule:    questionRule,
+			files:   map[string]string{"build/x": "x\n"},
+			prepare: suspendQuestions,
+			after:   approveQuestion,
+			check:   missing("build"),
+		},
 	}
 }
 
@@ -256,8 +312,14 @@ func (b *bench) agentProject(dir string, t *agentTask, url string) error {
 		start = "The next part is part-001.txt in the folder parts. Read the parts one after the other."
 	}
 	files := map[string]string{
-		".ai/tools/bench/model.yaml":             fmt.Sprintf(agentModel, url),
-		".ai/directives/bench/" + t.name + ".md": fmt.Sprintf(agentDirective, t.name, t.tools, t.name, start),
+		".ai/tools/bench/model.yaml": fmt.Sprintf(agentModel, url),
+		".ai/directives/bench/" + t.name + ".md": fmt.Sprintf(
+			agentDirective,
+			t.name,
+			t.tools,
+			t.name,
+			start,
+		),
 	}
 	for name, text := range t.files {
 		files[name] = text
@@ -277,7 +339,11 @@ func (b *bench) agentProject(dir string, t *agentTask, url string) error {
 func writeAll(dir string, files map[string]string) error {
 	for name, text := range files {
 		path := filepath.Join(dir, filepath.FromSlash(name))
-		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)); err != nil {
+		err := errors.Join(
+			os.MkdirAll(filepath.Dir(path), 0o755),
+			os.WriteFile(path, []byte(text), 0o644),
+		)
+		if err != nil {
 			return err
 		}
 	}
@@ -313,7 +379,8 @@ func (b *bench) runAgent(dir string, args ...string) (*agentRun, error) {
 			Details map[string]any `json:"details"`
 		} `json:"error"`
 	}
-	if err := json.Unmarshal(stdout.Bytes(), &envelope); err != nil {
+	err := json.Unmarshal(stdout.Bytes(), &envelope)
+	if err != nil {
 		return nil, fmt.Errorf("running %q: %w: %s%s", p.argv, failure, stdout.Bytes(), stderr.Bytes())
 	}
 	out.thread = envelope.Data.Thread
@@ -388,17 +455,28 @@ func writeImage(_ *bench, dir string) error {
 
 // addServer adds the MCP server hello.
 func addServer(b *bench, dir string) error {
-	_, err := b.program(dir, b.rye, "mcp", "add", "hello", "--yes", "--", b.sibling("hello"), "sdk").once()
+	_, err := b.program(
+		dir,
+		b.rye,
+		"mcp",
+		"add",
+		"hello",
+		"--yes",
+		"--",
+		b.sibling("hello"),
+		"sdk",
+	).once()
 	return err
 }
 
 // suspendQuestions makes the threads of the user wait for a person.
 func suspendQuestions(b *bench, _ string) error {
 	home := filepath.Join(b.work, "home")
-	if err := writeAll(home, map[string]string{".ai/config/agent/allowance.yaml": suspendAllowance}); err != nil {
+	err := writeAll(home, map[string]string{".ai/config/agent/allowance.yaml": suspendAllowance})
+	if err != nil {
 		return err
 	}
-	_, err := b.program(home, b.rye, "sign", "config:agent/allowance").once()
+	_, err = b.program(home, b.rye, "sign", "config:agent/allowance").once()
 	return err
 }
 
@@ -432,7 +510,8 @@ func contains(name, text string) func(string) error {
 
 func missing(name string) func(string) error {
 	return func(dir string) error {
-		if _, err := os.Lstat(filepath.Join(dir, name)); !errors.Is(err, os.ErrNotExist) {
+		_, err := os.Lstat(filepath.Join(dir, name))
+		if !errors.Is(err, os.ErrNotExist) {
 			return fmt.Errorf("%s still exists", name)
 		}
 		return nil

@@ -140,10 +140,12 @@ func (b *bench) peer(name, dialect string, make func(url string) peer) (peerFigu
 	if err != nil {
 		return peerFigures{}, err
 	}
-	if _, err := b.program(dir, b.rye, "sign", "*").once(); err != nil {
+	_, err = b.program(dir, b.rye, "sign", "*").once()
+	if err != nil {
 		return peerFigures{}, err
 	}
-	if err := writeAll(filepath.Join(b.work, "home"), map[string]string{".codex/auth.json": `{"OPENAI_API_KEY":"sk-bench-12345678"}`}); err != nil {
+	err = writeAll(filepath.Join(b.work, "home"), map[string]string{".codex/auth.json": `{"OPENAI_API_KEY":"sk-bench-12345678"}`})
+	if err != nil {
 		return peerFigures{}, err
 	}
 	p := make(server.URL)
@@ -162,7 +164,9 @@ func (b *bench) peer(name, dialect string, make func(url string) peer) (peerFigu
 	case len(s.Lost) > 0:
 		end = "lost: the model did not read " + shorten(s.Lost[0])
 	case failure != nil:
-		end = "failed: " + shorten(failure.Error()+" "+strings.Join(model.Problems(), " ")+" "+said.String())
+		end = "failed: " + shorten(
+			failure.Error()+" "+strings.Join(model.Problems(), " ")+" "+said.String(),
+		)
 	case contains("calc.py", "a + b")(dir) != nil:
 		end = "failed: the bug is not corrected"
 	}

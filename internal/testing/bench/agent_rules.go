@@ -49,7 +49,10 @@ func fixRule(r *rulemodel.Request) scripted.Send {
 		if !strings.Contains(last, "file_path") {
 			return rulemodel.Lost("the name of the parameter file_path, in %q", last)
 		}
-		return r.Do(r.Use(readID, object{"file_path": "calc.py", "line_ids": true}), r.Use(bashID, object{"command": "python3 -B test_calc.py"}))
+		return r.Do(
+			r.Use(readID, object{"file_path": "calc.py", "line_ids": true}),
+			r.Use(bashID, object{"command": "python3 -B test_calc.py"}),
+		)
 	case 4:
 		if !strings.Contains(last, "AssertionError") {
 			return rulemodel.Lost("the failure of the test, in %q", last)
@@ -93,7 +96,10 @@ func renameRule(r *rulemodel.Request) scripted.Send {
 		}
 		return r.Do(r.Use(bashID, object{"command": "cd src && sed -i s/old_total/new_total/g " + strings.Join(files, " ")}))
 	case 2:
-		return r.Do(r.Use(grepID, object{"pattern": "new_total", "path": "src"}), r.Use(bashID, object{"command": "grep -rc old_total src || echo 'none is left'"}))
+		return r.Do(
+			r.Use(grepID, object{"pattern": "new_total", "path": "src"}),
+			r.Use(bashID, object{"command": "grep -rc old_total src || echo 'none is left'"}),
+		)
 	}
 	if !strings.Contains(last, "none is left") {
 		return rulemodel.Lost("the end of the search, in %q", last)

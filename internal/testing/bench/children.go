@@ -129,12 +129,17 @@ func (b *bench) children() error {
 		files[filepath.Join(dir, ".ai/tools/demo", name+"-model.yaml")] = fmt.Sprintf(threadModel, server.URL+"/"+name)
 	}
 	for path, text := range files {
-		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)); err != nil {
+		err := errors.Join(
+			os.MkdirAll(filepath.Dir(path), 0o755),
+			os.WriteFile(path, []byte(text), 0o644),
+		)
+		if err != nil {
 			return err
 		}
 	}
 	for _, args := range [][]string{{"sign", "*"}, {"sign", filepath.Join(home, ".ai/config/agent/allowance.yaml")}} {
-		if _, err := b.program(dir, append([]string{b.rye}, args...)...).once(); err != nil {
+		_, err := b.program(dir, append([]string{b.rye}, args...)...).once()
+		if err != nil {
 			return err
 		}
 	}
@@ -144,7 +149,10 @@ func (b *bench) children() error {
 // childrenBegin measures until all children of an answer have sent their first request.
 func (b *bench) childrenBegin(dir string, s *childServer) error {
 	var until, child, parent []time.Duration
-	version, err := race(max(b.rounds, 3), b.program(dir, b.rye, "version"))
+	version, err := race(
+		max(b.rounds, 3),
+		b.program(dir, b.rye, "version"),
+	)
 	if err != nil {
 		return err
 	}
@@ -181,21 +189,42 @@ func (b *bench) childrenBegin(dir string, s *childServer) error {
 		if len(d) == 0 {
 			return "unknown" // the system does not have /proc
 		}
-		return fmt.Sprintf("%s (%s–%s)", ms(median(d)), ms(slices.Min(d)), ms(slices.Max(d)))
+		return fmt.Sprintf(
+			"%s (%s–%s)",
+			ms(median(d)),
+			ms(slices.Min(d)),
+			ms(slices.Max(d)),
+		)
 	}
 	fmt.Printf("\n| children of one answer | all have sent their first request after | processor time of a child until then | of the parent for each | of `rye version` | ratio of a child to it |\n|---|---|---|---|---|---|\n")
 	least := "unknown"
 	if len(child) > 0 {
-		least = fmt.Sprintf("%s, fastest %.2f", ratio(child, version[0].cpu), float64(slices.Min(child))/float64(slices.Min(version[0].cpu)))
+		least = fmt.Sprintf(
+			"%s, fastest %.2f",
+			ratio(child, version[0].cpu),
+			float64(slices.Min(child))/float64(slices.Min(version[0].cpu)),
+		)
 	}
-	fmt.Printf("| %d | %s | %s | %s | %s | %s |\n", manyChildren, figure(until), figure(child), figure(parent), figure(version[0].cpu), least)
+	fmt.Printf(
+		"| %d | %s | %s | %s | %s | %s |\n",
+		manyChildren,
+		figure(until),
+		figure(child),
+		figure(parent),
+		figure(version[0].cpu),
+		least,
+	)
 	return nil
 }
 
 // childrenWhole measures children of one turn that their parent waits for, against the same
 // parent without children.
 func (b *bench) childrenWhole(dir string) error {
-	got, err := race(max(b.rounds, 3), b.program(dir, b.rye, "-q", "run", "directive", "demo/few"), b.program(dir, b.rye, "-q", "run", "directive", "demo/alone"))
+	got, err := race(
+		max(b.rounds, 3),
+		b.program(dir, b.rye, "-q", "run", "directive", "demo/few"),
+		b.program(dir, b.rye, "-q", "run", "directive", "demo/alone"),
+	)
 	if err != nil {
 		return err
 	}
@@ -203,7 +232,9 @@ func (b *bench) childrenWhole(dir string) error {
 	alone := got[1]
 	fmt.Printf("\n| children of one turn that a parent waits for | with them | the same parent without | processor time of each, with what the parent does for it |\n|---|---|---|---|\n")
 	fmt.Printf("| %d | %s | %s | %s, fastest %s |\n", waitedChildren, few, alone,
-		ms((median(few.cpu)-median(alone.cpu))/waitedChildren), ms((slices.Min(few.cpu)-slices.Min(alone.cpu))/waitedChildren))
+		ms((median(few.cpu)-median(alone.cpu))/waitedChildren), ms(
+			(slices.Min(few.cpu)-slices.Min(alone.cpu))/waitedChildren,
+		))
 	return nil
 }
 
@@ -212,10 +243,13 @@ func childTimes(program string) (out []time.Duration) {
 	dirs, _ := filepath.Glob("/proc/[0-9]*")
 	for _, dir := range dirs {
 		args, err := os.ReadFile(filepath.Join(dir, "cmdline"))
-		if err != nil || !strings.HasPrefix(string(args), program+"\x00") || !strings.Contains(string(args), "\x00thread-process\x00") {
+		if err != nil ||
+			!strings.HasPrefix(string(args), program+"\x00") ||
+			!strings.Contains(string(args), "\x00thread-process\x00") {
 			continue
 		}
-		if pid, err := strconv.Atoi(filepath.Base(dir)); err == nil {
+		pid, err := strconv.Atoi(filepath.Base(dir))
+		if err == nil {
 			if d := usedTime(pid); d > 0 { // 0 has ended meanwhile
 				out = append(out, d)
 			}
@@ -229,7 +263,8 @@ func usedTime(pid int) (sum time.Duration) {
 	tasks, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", pid))
 	for _, task := range tasks {
 		b, err := os.ReadFile(task)
-		if fields := strings.Fields(string(b)); err == nil && len(fields) > 0 {
+		fields := strings.Fields(string(b))
+		if err == nil && len(fields) > 0 {
 			ns, _ := strconv.ParseInt(fields[0], 10, 64)
 			sum += time.Duration(ns)
 		}

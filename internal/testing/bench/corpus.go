@@ -39,7 +39,8 @@ func writeCorpus(dir string, first, n int) error {
 		}
 	}
 	for i := first; i < first+n; i++ {
-		if err := writeItem(dir, order[i%len(order)], i); err != nil {
+		err := writeItem(dir, order[i%len(order)], i)
+		if err != nil {
 			return err
 		}
 	}
@@ -53,9 +54,17 @@ func writeItem(dir string, s sort, i int) error {
 	}
 	category := fmt.Sprintf("area%02d/part%03d", i/500%20, i/50)
 	name := fmt.Sprintf("item_%05d", i)
-	filled := strings.NewReplacer("{{name}}", name, "{{category}}", category, "{{n}}", strconv.Itoa(i)).Replace(string(text))
+	filled := strings.NewReplacer(
+		"{{name}}",
+		name,
+		"{{category}}",
+		category,
+		"{{n}}",
+		strconv.Itoa(i),
+	).Replace(string(text))
 	path := filepath.Join(dir, ".ai", s.folder, filepath.FromSlash(category), name+s.ext)
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+	err = os.MkdirAll(filepath.Dir(path), 0o755)
+	if err != nil {
 		return err
 	}
 	return os.WriteFile(path, []byte(filled), 0o644)

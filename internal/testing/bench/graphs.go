@@ -40,7 +40,11 @@ func (b *bench) graphs() error {
 	if err := b.writeGraphs(dir, steps, items); err != nil {
 		return err
 	}
-	return errors.Join(b.threeNodes(dir, shell), b.manySteps(dir, steps), b.manyItems(dir, shell, items))
+	return errors.Join(
+		b.threeNodes(dir, shell),
+		b.manySteps(dir, steps),
+		b.manyItems(dir, shell, items),
+	)
 }
 
 func (b *bench) writeGraphs(dir string, steps []int, items int) error {
@@ -65,7 +69,12 @@ func (b *bench) writeGraphs(dir string, steps []int, items int) error {
 		return err
 	}
 	for name, text := range texts {
-		if err := os.WriteFile(filepath.Join(at, name+".yaml"), []byte(graphHead+text), 0o644); err != nil {
+		err := os.WriteFile(
+			filepath.Join(at, name+".yaml"),
+			[]byte(graphHead+text),
+			0o644,
+		)
+		if err != nil {
 			return err
 		}
 	}
@@ -80,7 +89,12 @@ func (b *bench) graph(dir, name string) program {
 // threeNodes compares three nodes that run bash with three times bash alone, and with
 // a graph without nodes that start programs.
 func (b *bench) threeNodes(dir, shell string) error {
-	got, err := race(b.spawns, b.graph(dir, "three"), b.program(dir, shell, "-c", "echo a"), b.graph(dir, "none"))
+	got, err := race(
+		b.spawns,
+		b.graph(dir, "three"),
+		b.program(dir, shell, "-c", "echo a"),
+		b.graph(dir, "none"),
+	)
 	if err != nil {
 		return err
 	}
@@ -116,11 +130,26 @@ func (b *bench) manySteps(dir string, steps []int) error {
 			return err
 		}
 		length := info.Size() / int64(2*n)
-		got, err := race(min(b.rounds, 3), p, b.program(dir, b.self, "lines", filepath.Join(b.work, "lines"), strconv.Itoa(2*n), strconv.FormatInt(length, 10)))
+		got, err := race(min(b.rounds, 3), p, b.program(
+			dir,
+			b.self,
+			"lines",
+			filepath.Join(b.work, "lines"),
+			strconv.Itoa(2*n),
+			strconv.FormatInt(length, 10),
+		))
 		if err != nil {
 			return err
 		}
-		fmt.Printf("| %d | %s | %s | %s | %d | %s |\n", n, got[0], got[1], ms(median(got[0].times)/time.Duration(n)), info.Size()/int64(n), mb(got[0].rss))
+		fmt.Printf(
+			"| %d | %s | %s | %s | %d | %s |\n",
+			n,
+			got[0],
+			got[1],
+			ms(median(got[0].times)/time.Duration(n)),
+			info.Size()/int64(n),
+			mb(got[0].rss),
+		)
 	}
 	return nil
 }

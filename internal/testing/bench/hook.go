@@ -37,7 +37,8 @@ func (b *bench) git() error {
 		return err
 	}
 	of := fmt.Sprintf("%d items", n)
-	if err := b.hook(dir, "knowledge", of+", key in a file without a passphrase", ""); err != nil {
+	err = b.hook(dir, "knowledge", of+", key in a file without a passphrase", "")
+	if err != nil {
 		return err
 	}
 	stop, socket, err := b.agent(dir)
@@ -52,7 +53,11 @@ func (b *bench) git() error {
 // commit makes a repository of a project.
 func (b *bench) commit(dir string) error {
 	for _, words := range [][]string{{"init", "-q"}, {"add", "."}, {"commit", "-q", "-m", "corpus"}, {"gc", "-q"}} {
-		if _, err := b.inRepo(dir, append([]string{"git", "-c", "gc.auto=0"}, words...)...).once(); err != nil {
+		_, err := b.inRepo(dir, append(
+			[]string{"git", "-c", "gc.auto=0"},
+			words...,
+		)...).once()
+		if err != nil {
 			return err
 		}
 	}
@@ -68,12 +73,22 @@ func (b *bench) inRepo(dir string, argv ...string) program {
 }
 
 func (b *bench) revision(dir string, n int) error {
-	got, err := race(b.rounds, b.inRepo(dir, b.rye, "verify"), b.inRepo(dir, b.rye, "verify", "--rev", "HEAD"))
+	got, err := race(
+		b.rounds,
+		b.inRepo(dir, b.rye, "verify"),
+		b.inRepo(dir, b.rye, "verify", "--rev", "HEAD"),
+	)
 	if err != nil {
 		return err
 	}
 	fmt.Printf("\n| verify %d items | work tree | --rev | ratio | ratio of processor time |\n|---|---|---|---|---|\n", n)
-	fmt.Printf("| packed objects | %s | %s | %s | %s |\n", got[0], got[1], ratio(got[1].times, got[0].times), ratio(got[1].cpu, got[0].cpu))
+	fmt.Printf(
+		"| packed objects | %s | %s | %s | %s |\n",
+		got[0],
+		got[1],
+		ratio(got[1].times, got[0].times),
+		ratio(got[1].cpu, got[0].cpu),
+	)
 	return nil
 }
 
@@ -129,7 +144,8 @@ func (b *bench) hook(dir, folder, of, socket string) error {
 		}
 		var got, floor sample
 		for round := range b.rounds + 1 {
-			if err := b.stage(dir, items[:staged], round); err != nil {
+			err := b.stage(dir, items[:staged], round)
+			if err != nil {
 				return err
 			}
 			f, err := bare.once()
@@ -165,7 +181,10 @@ func (b *bench) stage(dir string, items []string, round int) error {
 			return err
 		}
 	}
-	_, err := b.inRepo(dir, append([]string{"git", "add", "--"}, items...)...).once()
+	_, err := b.inRepo(dir, append(
+		[]string{"git", "add", "--"},
+		items...,
+	)...).once()
 	return err
 }
 

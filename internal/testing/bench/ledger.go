@@ -30,11 +30,13 @@ func reserve(ctx context.Context, dir, id string) error {
 	took := []time.Duration{}
 	for n, end := 0, time.Now().Add(ledgerTime); time.Now().Before(end); n++ {
 		start := time.Now()
-		if err := do(fmt.Sprintf("%s-%d", id, n), false); err != nil {
+		err := do(fmt.Sprintf("%s-%d", id, n), false)
+		if err != nil {
 			return err
 		}
 		took = append(took, time.Since(start))
-		if err := do(fmt.Sprintf("%s-%d", id, n), true); err != nil {
+		err = do(fmt.Sprintf("%s-%d", id, n), true)
+		if err != nil {
 			return err
 		}
 	}
@@ -45,7 +47,9 @@ func reserve(ctx context.Context, dir, id string) error {
 func ledgerUser(ctx context.Context, dir, id string) (func(call string, settle bool) error, error) {
 	bare := filepath.Join(dir, "bare")
 	if _, err := os.Stat(bare); err == nil {
-		return func(call string, settle bool) error { return flushLine(ctx, bare, fmt.Sprintln(call, settle)) }, nil
+		return func(call string, settle bool) error {
+			return flushLine(ctx, bare, fmt.Sprintln(call, settle))
+		}, nil
 	}
 	s, err := store.Open(ctx, dir, store.Params{})
 	if err != nil {
@@ -86,7 +90,8 @@ func (b *bench) ledger(ctx context.Context) error {
 	for _, count := range []int{1, 8, 32} {
 		dir := filepath.Join(b.work, fmt.Sprintf("ledger-%d", count))
 		bare := filepath.Join(dir, "reference")
-		if err := errors.Join(os.MkdirAll(bare, 0o700), os.WriteFile(filepath.Join(bare, "bare"), nil, 0o600)); err != nil {
+		err := errors.Join(os.MkdirAll(bare, 0o700), os.WriteFile(filepath.Join(bare, "bare"), nil, 0o600))
+		if err != nil {
 			return err
 		}
 		s, err := store.Open(ctx, dir, store.Params{})
@@ -104,7 +109,16 @@ func (b *bench) ledger(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		fmt.Printf("| %d | %.0f | %s | %s | %.0f | %s | %s |\n", count, rate, ms(half), ms(most), bareRate, ms(bareHalf), ms(bareMost))
+		fmt.Printf(
+			"| %d | %.0f | %s | %s | %.0f | %s | %s |\n",
+			count,
+			rate,
+			ms(half),
+			ms(most),
+			bareRate,
+			ms(bareHalf),
+			ms(bareMost),
+		)
 	}
 	return nil
 }

@@ -21,7 +21,8 @@ import (
 )
 
 func main() {
-	if err := run(context.Background(), os.Args[1:]); err != nil {
+	err := run(context.Background(), os.Args[1:])
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
@@ -58,7 +59,14 @@ func run(ctx context.Context, args []string) error {
 		return writeLines(args[1], count, length)
 	}
 	if len(args) == 7 && args[0] == "landlock" {
-		return inLandlock(args[1], args[2], args[3], args[4], args[5], args[6])
+		return inLandlock(
+			args[1],
+			args[2],
+			args[3],
+			args[4],
+			args[5],
+			args[6],
+		)
 	}
 	var b bench
 	set := flag.NewFlagSet("bench", flag.ContinueOnError)
@@ -138,10 +146,20 @@ func (b *bench) program(dir string, argv ...string) program {
 
 // makeKey makes the key that signs the corpora and remembers its public half.
 func (b *bench) makeKey() error {
-	if err := os.MkdirAll(filepath.Join(b.work, "home"), 0o700); err != nil {
+	err := os.MkdirAll(filepath.Join(b.work, "home"), 0o700)
+	if err != nil {
 		return err
 	}
-	if _, err := b.program(b.work, b.rye, "key", "new", "--owner", "bench", "--no-passphrase").once(); err != nil {
+	_, err = b.program(
+		b.work,
+		b.rye,
+		"key",
+		"new",
+		"--owner",
+		"bench",
+		"--no-passphrase",
+	).once()
+	if err != nil {
 		return err
 	}
 	found, _ := filepath.Glob(filepath.Join(b.work, "home", "config", "rye", "trust", "key-*.toml"))

@@ -86,7 +86,13 @@ func (s sample) over(other sample) string {
 	least := slices.Min(other.times)
 	longer := median(s.times) - middle
 	fastest := slices.Min(s.times) - least
-	return fmt.Sprintf("%s, fastest %s: %.1f and %.1f times it", ms(longer), ms(fastest), float64(longer)/float64(middle), float64(fastest)/float64(least))
+	return fmt.Sprintf(
+		"%s, fastest %s: %.1f and %.1f times it",
+		ms(longer),
+		ms(fastest),
+		float64(longer)/float64(middle),
+		float64(fastest)/float64(least),
+	)
 }
 
 // ratio compares the middle of two lists of times.
@@ -96,11 +102,20 @@ func ratio(a, b []time.Duration) string {
 
 // ratios adds the ratio between the fastest runs.
 func (s sample) ratios(other sample) string {
-	return fmt.Sprintf("%s, fastest %.2f", ratio(s.times, other.times), float64(slices.Min(s.times))/float64(slices.Min(other.times)))
+	return fmt.Sprintf(
+		"%s, fastest %.2f",
+		ratio(s.times, other.times),
+		float64(slices.Min(s.times))/float64(slices.Min(other.times)),
+	)
 }
 
 func (s sample) String() string {
-	return fmt.Sprintf("%s (%s–%s)", ms(median(s.times)), ms(slices.Min(s.times)), ms(slices.Max(s.times)))
+	return fmt.Sprintf(
+		"%s (%s–%s)",
+		ms(median(s.times)),
+		ms(slices.Min(s.times)),
+		ms(slices.Max(s.times)),
+	)
 }
 
 func ms(d time.Duration) string {

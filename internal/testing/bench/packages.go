@@ -80,7 +80,14 @@ func (b *bench) packages() error {
 	}
 	fmt.Printf("\n| %d bundles | time | processor time | ratio of processor time | memory |\n|---|---|---|---|---|\n", bundleCount)
 	for i, j := range jobs {
-		fmt.Printf("| %s | %s | %s | %s | %s |\n", j.name, got[i], sample{times: got[i].cpu}, ratio(got[i].cpu, got[0].cpu), mb(got[i].rss))
+		fmt.Printf(
+			"| %s | %s | %s | %s | %s |\n",
+			j.name,
+			got[i],
+			sample{times: got[i].cpu},
+			ratio(got[i].cpu, got[0].cpu),
+			mb(got[i].rss),
+		)
 	}
 	return nil
 }
@@ -118,7 +125,8 @@ func (b *bench) publish(i int) error {
 		{b.rye, "sign", "*"}, {b.rye, "bundle", "create", name, "--version", "1.0.0"},
 		{"git", "init", "-q"}, {"git", "add", "."}, {"git", "commit", "-q", "-m", name}, {"git", "tag", "-a", "v1.0.0", "-m", name},
 	} {
-		if _, err := b.inRepo(dir, words...).once(); err != nil {
+		_, err := b.inRepo(dir, words...).once()
+		if err != nil {
 			return err
 		}
 	}
@@ -129,11 +137,16 @@ func (b *bench) publish(i int) error {
 func (b *bench) forget(project string, files ...string) error {
 	var errs []error
 	for _, f := range files {
-		if err := os.Remove(filepath.Join(project, f)); !errors.Is(err, os.ErrNotExist) {
+		err := os.Remove(filepath.Join(project, f))
+		if !errors.Is(err, os.ErrNotExist) {
 			errs = append(errs, err)
 		}
 	}
-	errs = append(errs, b.aside(filepath.Join(b.work, "home", "cache")), b.uninstall(project))
+	errs = append(
+		errs,
+		b.aside(filepath.Join(b.work, "home", "cache")),
+		b.uninstall(project),
+	)
 	return errors.Join(errs...)
 }
 
@@ -158,14 +171,25 @@ func (b *bench) aside(dir string) error {
 	return err
 }
 
-func (b *bench) fetched(i int) string { return filepath.Join(b.work, "fetched", fmt.Sprint(i)) }
+func (b *bench) fetched(i int) string {
+	return filepath.Join(b.work, "fetched", fmt.Sprint(i))
+}
 
 func (b *bench) emptyRepositories() error {
-	if err := b.aside(filepath.Join(b.work, "fetched")); err != nil {
+	err := b.aside(filepath.Join(b.work, "fetched"))
+	if err != nil {
 		return err
 	}
 	for i := range bundleCount {
-		if _, err := b.program(b.work, "git", "init", "-q", "--bare", b.fetched(i)).once(); err != nil {
+		_, err := b.program(
+			b.work,
+			"git",
+			"init",
+			"-q",
+			"--bare",
+			b.fetched(i),
+		).once()
+		if err != nil {
 			return err
 		}
 	}

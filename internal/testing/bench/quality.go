@@ -47,7 +47,10 @@ type page struct{ id, title, body string }
 
 // text is what the references index: the same words as rye.
 func (p page) text() string {
-	return strings.Join([]string{strings.NewReplacer("/", " ", "_", " ", "-", " ").Replace(p.id), p.title, p.body}, "\n")
+	return strings.Join(
+		[]string{strings.NewReplacer("/", " ", "_", " ", "-", " ").Replace(p.id), p.title, p.body},
+		"\n",
+	)
 }
 
 const (
@@ -111,7 +114,9 @@ func (s source) pages() (out []page, err error) {
 			return err
 		}
 		rel = filepath.ToSlash(rel)
-		skip := slices.Contains(s.without, rel) || slices.Contains([]string{"vendor", "node_modules", "testdata"}, d.Name()) || rel != "." && d.Name()[0] == '.'
+		skip := slices.Contains(s.without, rel) ||
+			slices.Contains([]string{"vendor", "node_modules", "testdata"}, d.Name()) ||
+			rel != "." && d.Name()[0] == '.'
 		switch {
 		case d.IsDir() && skip:
 			return fs.SkipDir
@@ -138,7 +143,8 @@ func (s source) download() (string, error) {
 	cmd.Dir = os.TempDir() // outside of this module
 	out, err := cmd.Output()
 	var got struct{ Dir, Error string }
-	if jsonErr := json.Unmarshal(out, &got); jsonErr != nil || got.Dir == "" {
+	jsonErr := json.Unmarshal(out, &got)
+	if jsonErr != nil || got.Dir == "" {
 		return "", fmt.Errorf("downloading %s: %s: %w", s.module, got.Error, errors.Join(err, jsonErr))
 	}
 	return got.Dir, nil
@@ -156,7 +162,8 @@ func newPage(rel, text string) page {
 			}
 		}
 	}
-	if m := regexp.MustCompile(`(?m)^#+ +(.+)$`).FindStringSubmatch(text); title == "" && m != nil {
+	m := regexp.MustCompile(`(?m)^#+ +(.+)$`).FindStringSubmatch(text)
+	if title == "" && m != nil {
 		title = m[1]
 	}
 	id := strings.TrimSuffix(strings.ToLower(rel), ".md")
@@ -181,7 +188,8 @@ func (p page) write(dir string) error {
 		return err
 	}
 	file := filepath.Join(dir, ".ai", "knowledge", filepath.FromSlash(p.id)+".md")
-	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+	err = os.MkdirAll(filepath.Dir(file), 0o755)
+	if err != nil {
 		return err
 	}
 	return os.WriteFile(file, fmt.Appendf(nil, "---\ntitle: %s\nversion: 1.0.0\n---\n\n%s", title, p.body), 0o644)
@@ -238,7 +246,9 @@ func (e engine) compare(set string, all []question) error {
 	none := 0
 	sum := 0.0
 	for i, q := range all {
-		at := slices.IndexFunc(hits[i], func(id string) bool { return slices.Contains(q.answers, id) })
+		at := slices.IndexFunc(hits[i], func(id string) bool {
+			return slices.Contains(q.answers, id)
+		})
 		switch {
 		case at < 0:
 			none++
@@ -251,7 +261,16 @@ func (e engine) compare(set string, all []question) error {
 		}
 		sum += 1 / float64(at+1)
 	}
-	fmt.Printf("| %s, %d | %s | %d | %d | %d | %.3f |\n", set, len(all), e.name, first, five, none, sum/float64(len(all)))
+	fmt.Printf(
+		"| %s, %d | %s | %d | %d | %d | %.3f |\n",
+		set,
+		len(all),
+		e.name,
+		first,
+		five,
+		none,
+		sum/float64(len(all)),
+	)
 	return nil
 }
 
@@ -259,7 +278,17 @@ func (e engine) compare(set string, all []question) error {
 func (b *bench) askRye(dir string) func([]question) ([][]string, error) {
 	return func(all []question) (out [][]string, err error) {
 		for _, q := range all {
-			p := b.program(dir, b.rye, "search", "--space", "project", "--limit", fmt.Sprint(depth), "--json", q.text)
+			p := b.program(
+				dir,
+				b.rye,
+				"search",
+				"--space",
+				"project",
+				"--limit",
+				fmt.Sprint(depth),
+				"--json",
+				q.text,
+			)
 			cmd := exec.Command(p.argv[0], p.argv[1:]...)
 			cmd.Dir = p.dir
 			cmd.Env = p.env

@@ -18,7 +18,9 @@ var ftsScript string
 
 // plainWords returns the words of a text as the references see them.
 func plainWords(s string) []string {
-	return strings.FieldsFunc(strings.ToLower(s), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	return strings.FieldsFunc(strings.ToLower(s), func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r)
+	})
 }
 
 // askFTS asks SQLite FTS5 with its bm25(), the words joined by OR. It returns nil
@@ -76,7 +78,9 @@ func askBM25(pages []page) func([]question) ([][]string, error) {
 	score := func(words []string, i int) (sum float64) {
 		for _, w := range words {
 			if tf := float64(counts[i][w]); tf > 0 {
-				idf := math.Log(1 + (n-docs[w]+0.5)/(docs[w]+0.5))
+				idf := math.Log(
+					1 + (n-docs[w]+0.5)/(docs[w]+0.5),
+				)
 				sum += idf * tf * (k1 + 1) / (tf + k1*(1-b+b*lengths[i]/(total/n)))
 			}
 		}
@@ -92,7 +96,9 @@ func askBM25(pages []page) func([]question) ([][]string, error) {
 					hits = append(hits, i)
 				}
 			}
-			slices.SortStableFunc(hits, func(x, y int) int { return cmp.Compare(scores[y], scores[x]) })
+			slices.SortStableFunc(hits, func(x, y int) int {
+				return cmp.Compare(scores[y], scores[x])
+			})
 			ids := []string{}
 			for _, i := range hits[:min(depth, len(hits))] {
 				ids = append(ids, pages[i].id)

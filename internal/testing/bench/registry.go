@@ -39,7 +39,12 @@ func (b *bench) registry(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	bare, err := listen(b.program(b.work, b.self, "files", filepath.Join(data, "public")))
+	bare, err := listen(b.program(
+		b.work,
+		b.self,
+		"files",
+		filepath.Join(data, "public"),
+	))
 	if err != nil {
 		return errors.Join(err, served.stop())
 	}
@@ -47,7 +52,11 @@ func (b *bench) registry(ctx context.Context) error {
 	if err = errors.Join(err, served.stop(), bare.stop()); err != nil {
 		return err
 	}
-	fmt.Printf("\nmemory after the reads: rye %s, the file server %s\n", mb(residentSize(served.cmd.ProcessState)), mb(residentSize(bare.cmd.ProcessState)))
+	fmt.Printf(
+		"\nmemory after the reads: rye %s, the file server %s\n",
+		mb(residentSize(served.cmd.ProcessState)),
+		mb(residentSize(bare.cmd.ProcessState)),
+	)
 	return coldProofs(ctx)
 }
 
@@ -78,7 +87,12 @@ func listen(p program) (*listener, error) {
 			return &listener{cmd, m[1]}, nil
 		}
 		if err != nil {
-			return nil, fmt.Errorf("running %q: %s: %w", p.argv, text, errors.Join(err, cmd.Wait()))
+			return nil, fmt.Errorf(
+				"running %q: %s: %w",
+				p.argv,
+				text,
+				errors.Join(err, cmd.Wait()),
+			)
 		}
 	}
 }
@@ -89,7 +103,8 @@ func (l *listener) stop() error {
 		return err
 	}
 	var status *exec.ExitError
-	if err := l.cmd.Wait(); err != nil && !errors.As(err, &status) {
+	err := l.cmd.Wait()
+	if err != nil && !errors.As(err, &status) {
 		return err
 	}
 	return nil
@@ -118,23 +133,52 @@ func (b *bench) publishMany(data string) (*listener, error) {
 	}
 	for _, d := range []string{dir, dir + "-small"} {
 		for _, words := range [][]string{{"sign", "*"}, {"bundle", "create", "bench", "--version", "1.0.0"}} {
-			if _, err := b.program(d, append([]string{b.rye}, words...)...).once(); err != nil {
+			_, err := b.program(d, append([]string{b.rye}, words...)...).once()
+			if err != nil {
 				return nil, err
 			}
 		}
 	}
 	keys, _ := filepath.Glob(filepath.Join(b.work, "home", "config", "rye", "trust", "key-*.toml"))
-	serve := b.program(b.work, b.rye, "registry", "serve", "--data", data, "--addr", "127.0.0.1:0", "--public-url", "https://"+registryHost)
+	serve := b.program(
+		b.work,
+		b.rye,
+		"registry",
+		"serve",
+		"--data",
+		data,
+		"--addr",
+		"127.0.0.1:0",
+		"--public-url",
+		"https://"+registryHost,
+	)
 	l, err := listen(serve)
 	if err != nil {
 		return nil, err
 	}
-	_, err = b.program(b.work, b.rye, "registry", "admin", "namespace", "grant", "acme", keys[0], "--data", data).once()
+	_, err = b.program(
+		b.work,
+		b.rye,
+		"registry",
+		"admin",
+		"namespace",
+		"grant",
+		"acme",
+		keys[0],
+		"--data",
+		data,
+	).once()
 	if err == nil {
 		err = b.pin(l)
 	}
 	if err == nil {
-		_, err = b.program(b.work, b.rye, "registry", "publish", dir+"-small").once()
+		_, err = b.program(
+			b.work,
+			b.rye,
+			"registry",
+			"publish",
+			dir+"-small",
+		).once()
 	}
 	if err = errors.Join(err, l.stop()); err != nil { // the memory must be that of the large bundle alone
 		return nil, err
@@ -146,7 +190,17 @@ func (b *bench) publishMany(data string) (*listener, error) {
 func (b *bench) pin(l *listener) error {
 	key, err := os.ReadFile(filepath.Join(b.work, "registry", "keys", "log"))
 	if err == nil {
-		_, err = b.program(b.work, b.rye, "registry", "add", registryHost, "--url", "http://"+l.address, "--log-key", strings.Fields(string(key))[1]).once()
+		_, err = b.program(
+			b.work,
+			b.rye,
+			"registry",
+			"add",
+			registryHost,
+			"--url",
+			"http://"+l.address,
+			"--log-key",
+			strings.Fields(string(key))[1],
+		).once()
 	}
 	return err
 }
@@ -155,7 +209,11 @@ func writeBundle(dir, name string, items int) error {
 	if err := writeCorpus(dir, 0, items); err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(dir, "rye.yaml"), []byte("rye: 1\nname: registry:"+registryHost+"/acme/"+name+"\n"), 0o644)
+	return os.WriteFile(
+		filepath.Join(dir, "rye.yaml"),
+		[]byte("rye: 1\nname: registry:"+registryHost+"/acme/"+name+"\n"),
+		0o644,
+	)
 }
 
 // publishLarge publishes the large bundle and leaves the registry open.
@@ -233,7 +291,9 @@ func etagOf(address string) (string, error) {
 
 // middle returns the load with the middle rate.
 func middle(list []load) load {
-	slices.SortFunc(list, func(a, b load) int { return len(a.times) - len(b.times) })
+	slices.SortFunc(list, func(a, b load) int {
+		return len(a.times) - len(b.times)
+	})
 	return list[len(list)/2]
 }
 
@@ -262,7 +322,12 @@ func hammer(address, path, header string, status, clients int, span time.Duratio
 }
 
 // readFor sends one request again and again until a time.
-func readFor(address string, request []byte, status int, end time.Time) (times []time.Duration, err error) {
+func readFor(
+	address string,
+	request []byte,
+	status int,
+	end time.Time,
+) (times []time.Duration, err error) {
 	c, err := net.Dial("tcp", address)
 	if err != nil {
 		return nil, err
@@ -290,7 +355,8 @@ func readResponse(r *bufio.Reader, status int) error {
 	if err != nil {
 		return err
 	}
-	if f := bytes.Fields(line); len(f) < 2 || string(f[1]) != strconv.Itoa(status) {
+	f := bytes.Fields(line)
+	if len(f) < 2 || string(f[1]) != strconv.Itoa(status) {
 		return fmt.Errorf("the response is %q, not %d", line, status)
 	}
 	length := 0
@@ -302,7 +368,8 @@ func readResponse(r *bufio.Reader, status int) error {
 			_, err := r.Discard(length)
 			return err
 		}
-		if value, ok := bytes.CutPrefix(line, []byte("Content-Length: ")); ok {
+		value, ok := bytes.CutPrefix(line, []byte("Content-Length: "))
+		if ok {
 			if length, err = strconv.Atoi(string(bytes.TrimSpace(value))); err != nil {
 				return err
 			}
@@ -321,10 +388,18 @@ func coldProofs(ctx context.Context) error {
 			return err
 		}
 		start := time.Now()
-		if _, err := log.NewReader(u.Read, log.Tree{Size: size, Root: root}).Entry(ctx, size/2); err != nil {
+		_, err = log.NewReader(u.Read, log.Tree{Size: size, Root: root}).Entry(ctx, size/2)
+		if err != nil {
 			return err
 		}
-		fmt.Printf("| a log of %d entries | %d | %d | %d | %s |\n", size, u.Tiles, u.Bundles, u.Bytes, ms(time.Since(start)))
+		fmt.Printf(
+			"| a log of %d entries | %d | %d | %d | %s |\n",
+			size,
+			u.Tiles,
+			u.Bundles,
+			u.Bytes,
+			ms(time.Since(start)),
+		)
 	}
 	return nil
 }

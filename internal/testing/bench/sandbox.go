@@ -26,7 +26,9 @@ func (b *bench) sandbox() error {
 		return err
 	}
 	bare := b.program(dir, shell, file)
-	tool := func(words ...string) program { return b.program(dir, append([]string{b.rye, "run"}, words...)...) }
+	tool := func(words ...string) program {
+		return b.program(dir, append([]string{b.rye, "run"}, words...)...)
+	}
 	got, err := race(b.spawns, bare, tool("tool", "demo/hello"), tool("tool", "demo/bare"), tool("tool", "rye/bash/bash", "command=echo hello"),
 		tool("tool", "demo/hello", "--dry-run"), b.program(dir, b.rye, "version"))
 	if err != nil {
@@ -58,10 +60,12 @@ func (b *bench) unconfined(dir, file string) error {
 		}
 	}
 	text = []byte(strings.Replace(strings.Join(kept, ""), "# category: demo\n", "# category: demo\n# risk: T4\n", 1))
-	if err := os.WriteFile(filepath.Join(filepath.Dir(file), "bare.sh"), text, 0o644); err != nil {
+	err = os.WriteFile(filepath.Join(filepath.Dir(file), "bare.sh"), text, 0o644)
+	if err != nil {
 		return err
 	}
-	if _, err := b.program(dir, b.rye, "sign", "demo/bare").once(); err != nil {
+	_, err = b.program(dir, b.rye, "sign", "demo/bare").once()
+	if err != nil {
 		return err
 	}
 	home := filepath.Join(b.work, "home")
@@ -72,7 +76,11 @@ func (b *bench) unconfined(dir, file string) error {
 	signer := strings.TrimSuffix(strings.TrimPrefix(filepath.Base(keys[0]), "key-"), ".toml")
 	allowance := filepath.Join(home, ".ai", "config", "agent", "allowance.yaml")
 	permit := fmt.Sprintf("schema_version: 1.0.0\ncategory: agent\nsandbox: {unconfined: [{ref: \"tool:demo/bare\", signer: \"ed25519:%s\"}]}\n", signer)
-	if err := errors.Join(os.MkdirAll(filepath.Dir(allowance), 0o755), os.WriteFile(allowance, []byte(permit), 0o644)); err != nil {
+	err = errors.Join(
+		os.MkdirAll(filepath.Dir(allowance), 0o755),
+		os.WriteFile(allowance, []byte(permit), 0o644),
+	)
+	if err != nil {
 		return err
 	}
 	_, err = b.program(home, b.rye, "sign", allowance).once()
@@ -89,7 +97,11 @@ func inLandlock(rye, work, dir, shell, file, rounds string) error {
 		return err
 	}
 	b := &bench{rye: rye, work: work}
-	got, err := race(n, b.program(dir, shell, file), b.program(dir, rye, "run", "tool", "demo/hello"))
+	got, err := race(
+		n,
+		b.program(dir, shell, file),
+		b.program(dir, rye, "run", "tool", "demo/hello"),
+	)
 	if err != nil {
 		return err
 	}

@@ -10,7 +10,16 @@ import (
 
 // landlocked measures the rung landlock, in a user namespace that permits no further one.
 func (b *bench) landlocked(dir, shell, file string) error {
-	cmd := exec.Command(b.self, "landlock", b.rye, b.work, dir, shell, file, strconv.Itoa(b.spawns))
+	cmd := exec.Command(
+		b.self,
+		"landlock",
+		b.rye,
+		b.work,
+		dir,
+		shell,
+		file,
+		strconv.Itoa(b.spawns),
+	)
 	cmd.Stdout = os.Stdout
 	cmd.Stderr = os.Stderr
 	cmd.SysProcAttr = &syscall.SysProcAttr{

@@ -28,11 +28,26 @@ func (b *bench) search() error {
 		if err != nil {
 			return err
 		}
-		got, err := race(b.rounds, ask("item_00042"), ask("item_0004*"), ask("--no-index", "item_00042"), b.program(dir, b.rye, "version"))
+		got, err := race(
+			b.rounds,
+			ask("item_00042"),
+			ask("item_0004*"),
+			ask("--no-index", "item_00042"),
+			b.program(dir, b.rye, "version"),
+		)
 		if err != nil {
 			return err
 		}
-		fmt.Printf("| %d items | %s | %s | %s | %s | %s | %s |\n", n, got[0], got[1], got[2], ms(first.took), got[3], mb(got[0].rss))
+		fmt.Printf(
+			"| %d items | %s | %s | %s | %s | %s | %s |\n",
+			n,
+			got[0],
+			got[1],
+			got[2],
+			ms(first.took),
+			got[3],
+			mb(got[0].rss),
+		)
 	}
 	return nil
 }

@@ -60,7 +60,10 @@ func (b *bench) serve() error {
 		{"rye: execute of a one-line bash tool without a sandbox (T4)", `"execute","arguments":{"item_type":"tool","item_id":"demo/bare"}`, calls / 20, []string{b.rye, "serve"}, dir},
 	}
 	if wrapped := bubblewrap(dir, file); wrapped != nil {
-		rows = append(rows, served{"the SDK alone starts the bash script in bubblewrap", hello, calls / 20, append([]string{b.sibling("hello"), "start"}, wrapped...), dir})
+		rows = append(rows, served{"the SDK alone starts the bash script in bubblewrap", hello, calls / 20, append(
+			[]string{b.sibling("hello"), "start"},
+			wrapped...,
+		), dir})
 	}
 	rows = append(rows, served{"rye: execute of a one-line bash tool in the best rung of this machine", `"execute",` + item, calls / 20, []string{b.rye, "serve"}, dir},
 		served{fmt.Sprintf("the same, among %d locked tools", many*6/10), `"execute",` + item, calls / 20, []string{b.rye, "serve"}, locked})
@@ -108,18 +111,22 @@ func bubblewrap(dir, file string) []string {
 // noteIn writes a knowledge item and signs it.
 func (b *bench) noteIn(dir string) error {
 	at := filepath.Join(dir, ".ai", "knowledge", "demo", "note.md")
-	if err := os.MkdirAll(filepath.Dir(at), 0o755); err != nil {
+	err := os.MkdirAll(filepath.Dir(at), 0o755)
+	if err != nil {
 		return err
 	}
-	if err := os.WriteFile(at, []byte("---\nversion: 1.0.0\ncategory: demo\ntitle: A note\n---\nShort.\n"), 0o644); err != nil {
+	err = os.WriteFile(at, []byte("---\nversion: 1.0.0\ncategory: demo\ntitle: A note\n---\nShort.\n"), 0o644)
+	if err != nil {
 		return err
 	}
-	_, err := b.program(dir, b.rye, "sign", "*").once()
+	_, err = b.program(dir, b.rye, "sign", "*").once()
 	return err
 }
 
 // sibling returns the path of a program in the directory of this one.
-func (b *bench) sibling(name string) string { return b.self + "-" + name }
+func (b *bench) sibling(name string) string {
+	return b.self + "-" + name
+}
 
 // firstAnswers measures from the start of the process to its first answer.
 func (b *bench) firstAnswers(dir string) error {
@@ -157,7 +164,8 @@ func (p program) firstLine() (time.Duration, error) {
 	_, werr := io.WriteString(c.in, p.stdin)
 	_, rerr := c.out.ReadSlice('\n')
 	took := time.Since(start)
-	if _, _, err := c.close(); err != nil || werr != nil || rerr != nil {
+	_, _, err = c.close()
+	if err != nil || werr != nil || rerr != nil {
 		return 0, fmt.Errorf("running %q: %v, %v, %w", p.argv, werr, rerr, err)
 	}
 	return took, nil
@@ -202,10 +210,15 @@ type load struct {
 
 // at returns the time within which that many of 100 calls were answered.
 func (l load) at(percent int) time.Duration {
-	return l.times[min(len(l.times)-1, len(l.times)*percent/100)]
+	return l.times[min(
+		len(l.times)-1,
+		len(l.times)*percent/100,
+	)]
 }
 
-func rate(l load) string { return fmt.Sprintf("%.0f", float64(len(l.times))/l.took.Seconds()) }
+func rate(l load) string {
+	return fmt.Sprintf("%.0f", float64(len(l.times))/l.took.Seconds())
+}
 
 // calls makes n calls of one tool, so many at a time.
 func (p program) calls(call string, n, atOnce int) (l load, err error) {
@@ -259,7 +272,9 @@ func (c *client) pump(call string, n, atOnce int) (l load, err error) {
 		}
 		var id int
 		at := bytes.Index(line, []byte(`"id":`))
-		if at < 0 || bytes.Contains(line, []byte(`"isError":true`)) || bytes.Contains(line, []byte(`"error":{"code":-`)) {
+		if at < 0 ||
+			bytes.Contains(line, []byte(`"isError":true`)) ||
+			bytes.Contains(line, []byte(`"error":{"code":-`)) {
 			return l, fmt.Errorf("the answer is %s", line)
 		}
 		if _, err := fmt.Sscanf(string(line[at:min(len(line), at+20)]), `"id":%d`, &id); err != nil {

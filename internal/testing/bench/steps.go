@@ -22,7 +22,11 @@ func (b *bench) verify() error {
 		if err != nil {
 			return err
 		}
-		got, err := race(b.rounds, b.program(dir, b.rye, "verify", "--no-memo"), b.program(dir, b.self, "reference", dir, b.public))
+		got, err := race(
+			b.rounds,
+			b.program(dir, b.rye, "verify", "--no-memo"),
+			b.program(dir, b.self, "reference", dir, b.public),
+		)
 		if err != nil {
 			return err
 		}
@@ -105,7 +109,12 @@ func (b *bench) verifyLocked() error {
 		if err != nil {
 			return err
 		}
-		got, err := race(b.rounds, b.program(free, b.rye, "verify", "--no-memo"), b.program(dir, b.rye, "verify", "--no-memo"), b.program(dir, b.rye, "lock", "--check"))
+		got, err := race(
+			b.rounds,
+			b.program(free, b.rye, "verify", "--no-memo"),
+			b.program(dir, b.rye, "verify", "--no-memo"),
+			b.program(dir, b.rye, "lock", "--check"),
+		)
 		if err != nil {
 			return err
 		}
@@ -118,13 +127,14 @@ func (b *bench) verifyLocked() error {
 // locked writes a project of n items and one more tool, demo/hello, with a lock.
 func (b *bench) locked(n int) (string, error) {
 	dir := filepath.Join(b.work, strconv.Itoa(n)+"-locked")
-	if _, err := os.Stat(filepath.Join(dir, "rye.lock")); err == nil {
+	_, err := os.Stat(filepath.Join(dir, "rye.lock"))
+	if err == nil {
 		return dir, nil
 	}
 	if err := b.withHello(dir, n); err != nil {
 		return "", err
 	}
-	_, err := b.program(dir, b.rye, "lock").once()
+	_, err = b.program(dir, b.rye, "lock").once()
 	return dir, err
 }
 
@@ -135,23 +145,38 @@ func (b *bench) unlocked(n int) (string, error) {
 }
 
 func (b *bench) withHello(dir string, n int) error {
-	if _, err := b.program(b.work, b.self, "corpus", dir, strconv.Itoa(n)).once(); err != nil {
+	_, err := b.program(
+		b.work,
+		b.self,
+		"corpus",
+		dir,
+		strconv.Itoa(n),
+	).once()
+	if err != nil {
 		return err
 	}
-	if err := os.WriteFile(filepath.Join(dir, "rye.yaml"), []byte("rye: 1\n"), 0o644); err != nil {
+	err = os.WriteFile(filepath.Join(dir, "rye.yaml"), []byte("rye: 1\n"), 0o644)
+	if err != nil {
 		return err
 	}
-	_, err := b.helloIn(dir)
+	_, err = b.helloIn(dir)
 	return err
 }
 
 // corpus writes and signs a project of n items and prints the time to sign.
 func (b *bench) corpus(n int) (string, error) {
 	dir := filepath.Join(b.work, strconv.Itoa(n))
-	if _, err := b.program(b.work, b.self, "corpus", dir, strconv.Itoa(n)).once(); err != nil {
+	_, err := b.program(
+		b.work,
+		b.self,
+		"corpus",
+		dir,
+		strconv.Itoa(n),
+	).once()
+	if err != nil {
 		return "", err
 	}
-	_, err := b.program(dir, b.rye, "sign", "*").once()
+	_, err = b.program(dir, b.rye, "sign", "*").once()
 	return dir, err
 }
 
@@ -168,7 +193,11 @@ func (b *bench) runTool() error {
 	}
 	bare := b.program(dir, shell, file)
 	bare.stdin = "{}"
-	got, err := race(b.spawns, b.program(dir, b.rye, "run", "tool", "demo/hello"), bare)
+	got, err := race(
+		b.spawns,
+		b.program(dir, b.rye, "run", "tool", "demo/hello"),
+		bare,
+	)
 	if err != nil {
 		return err
 	}
@@ -177,8 +206,20 @@ func (b *bench) runTool() error {
 		return err
 	}
 	fmt.Printf("\n| run tool | rye | bare | over it | rye, memory |\n|---|---|---|---|---|\n")
-	fmt.Printf("| one-line bash tool | %s | %s | %s | %s |\n", got[0], got[1], got[0].over(got[1]), mb(got[0].rss))
-	fmt.Printf("| the same, nothing in the cache | %s | %s | %s | %s |\n", first, got[1], first.over(got[1]), mb(first.rss))
+	fmt.Printf(
+		"| one-line bash tool | %s | %s | %s | %s |\n",
+		got[0],
+		got[1],
+		got[0].over(got[1]),
+		mb(got[0].rss),
+	)
+	fmt.Printf(
+		"| the same, nothing in the cache | %s | %s | %s | %s |\n",
+		first,
+		got[1],
+		first.over(got[1]),
+		mb(first.rss),
+	)
 	return b.runLocked(dir)
 }
 
@@ -205,7 +246,12 @@ func (b *bench) runLocked(alone string) error {
 	plan := append(argv, "--dry-run")
 	var programs []program
 	for _, words := range [][]string{argv, plan} {
-		programs = append(programs, b.program(dir, words...), b.program(same, words...), b.program(alone, words...))
+		programs = append(
+			programs,
+			b.program(dir, words...),
+			b.program(same, words...),
+			b.program(alone, words...),
+		)
 	}
 	got, err := race(b.spawns, programs...)
 	if err != nil {
@@ -215,7 +261,16 @@ func (b *bench) runLocked(alone string) error {
 		many := got[3*i]
 		for k, other := range []string{"those tools without a lock", "a project of this tool"} {
 			one := got[3*i+1+k]
-			fmt.Printf("| "+name+"%s | %s | %s | %s; of processor time %s | %s |\n", n*6/10, other, many, one, many.over(one), ms(median(many.cpu)-median(one.cpu)), mb(many.rss))
+			fmt.Printf(
+				"| "+name+"%s | %s | %s | %s; of processor time %s | %s |\n",
+				n*6/10,
+				other,
+				many,
+				one,
+				many.over(one),
+				ms(median(many.cpu)-median(one.cpu)),
+				mb(many.rss),
+			)
 		}
 	}
 	return nil
@@ -285,7 +340,11 @@ func (b *bench) start() error {
 	if err != nil {
 		return err
 	}
-	got, err := race(b.spawns, b.program(b.work, b.rye, "version"), b.program(b.work, path))
+	got, err := race(
+		b.spawns,
+		b.program(b.work, b.rye, "version"),
+		b.program(b.work, path),
+	)
 	if err != nil {
 		return err
 	}

@@ -122,7 +122,9 @@ const (
 	tokenPause = 12 * time.Millisecond
 )
 
-func token(n int) string { return fmt.Sprintf("tok%d ", n) }
+func token(n int) string {
+	return fmt.Sprintf("tok%d ", n)
+}
 
 func (s *modelServer) tokens(w http.ResponseWriter) {
 	w.Header().Set("Content-Type", "text/event-stream")
@@ -160,11 +162,16 @@ func (b *bench) threads() error {
 		"a.md":                            "A.\n", "b.md": "B.\n",
 	} {
 		path := filepath.Join(dir, filepath.FromSlash(name))
-		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)); err != nil {
+		err := errors.Join(
+			os.MkdirAll(filepath.Dir(path), 0o755),
+			os.WriteFile(path, []byte(text), 0o644),
+		)
+		if err != nil {
 			return err
 		}
 	}
-	if _, err := b.program(dir, b.rye, "sign", "*").once(); err != nil {
+	_, err := b.program(dir, b.rye, "sign", "*").once()
+	if err != nil {
 		return err
 	}
 	if err := b.threeTurns(dir); err != nil {
@@ -196,7 +203,17 @@ func (b *bench) threeTurns(dir string) error {
 		return err
 	}
 	fmt.Printf("\n| thread | three turns, two calls of a tool | `bash` alone | over it | processor time | prepared only | one call of the tool by rye run | memory | lines of the log |\n|---|---|---|---|---|---|---|---|---|\n")
-	fmt.Printf("| a model without latency | %s | %s | %s | %s | %s | %s | %s | %d |\n", got[0], got[3], got[0].over(got[3]), ms(median(got[0].cpu)), got[1], got[2], mb(got[0].rss), strings.Count(string(raw), "\n"))
+	fmt.Printf(
+		"| a model without latency | %s | %s | %s | %s | %s | %s | %s | %d |\n",
+		got[0],
+		got[3],
+		got[0].over(got[3]),
+		ms(median(got[0].cpu)),
+		got[1],
+		got[2],
+		mb(got[0].rss),
+		strings.Count(string(raw), "\n"),
+	)
 	return nil
 }
 
@@ -220,7 +237,13 @@ func (b *bench) firstTokens(dir string, s *modelServer) error {
 	}
 	slices.Sort(rest)
 	fmt.Printf("\n| from the server's token to the terminal | first token | half within | 99 of 100 within |\n|---|---|---|---|\n")
-	fmt.Printf("| one each %s | %s | %s | %s |\n", tokenPause, ms(median(first)), ms(median(rest)), ms(rest[len(rest)*99/100]))
+	fmt.Printf(
+		"| one each %s | %s | %s | %s |\n",
+		tokenPause,
+		ms(median(first)),
+		ms(median(rest)),
+		ms(rest[len(rest)*99/100]),
+	)
 	return nil
 }
 

@@ -124,16 +124,36 @@ func (b *bench) manyThreads(dir string, h *held) error {
 	memory, processes := threadMemory()
 	release()
 	began = time.Now()
-	if _, err := b.program(dir, append([]string{b.rye, "-q", "threads", "wait"}, ids...)...).once(); err != nil {
+	_, err := b.program(dir, append(
+		[]string{b.rye, "-q", "threads", "wait"},
+		ids...,
+	)...).once()
+	if err != nil {
 		return err
 	}
 	ends := time.Since(began)
-	bare, err := race(max(b.rounds, 3), b.program(dir, b.rye, "run", "directive", "demo/held", "--dry-run"))
+	bare, err := race(max(b.rounds, 3), b.program(
+		dir,
+		b.rye,
+		"run",
+		"directive",
+		"demo/held",
+		"--dry-run",
+	))
 	if err != nil {
 		return err
 	}
 	fmt.Printf("\n| threads at the same time | rye spawn, each | rye that prepares the directive only | until all call their model | memory of each | processes | until all have ended |\n|---|---|---|---|---|---|---|\n")
-	fmt.Printf("| %d | %s | %s | %s | %s | %d | %s |\n", count, ms(median(starts)), bare[0], ms(all), mb(memory/int64(count)), processes, ms(ends))
+	fmt.Printf(
+		"| %d | %s | %s | %s | %s | %d | %s |\n",
+		count,
+		ms(median(starts)),
+		bare[0],
+		ms(all),
+		mb(memory/int64(count)),
+		processes,
+		ms(ends),
+	)
 	return nil
 }
 
@@ -179,7 +199,14 @@ func (b *bench) wakeUp(dir string, h *held) error {
 		ended := make(chan error, 1)
 		var at time.Time
 		go func() {
-			_, err := b.program(dir, b.rye, "-q", "threads", "wait", got.Data.ID).once()
+			_, err := b.program(
+				dir,
+				b.rye,
+				"-q",
+				"threads",
+				"wait",
+				got.Data.ID,
+			).once()
 			at = time.Now()
 			ended <- err
 		}()
@@ -195,12 +222,25 @@ func (b *bench) wakeUp(dir string, h *held) error {
 		late = append(late, at.Sub(fi.ModTime()))
 		last = got.Data.ID
 	}
-	done, err := race(max(b.rounds, 3), b.program(dir, b.rye, "-q", "threads", "wait", last))
+	done, err := race(max(b.rounds, 3), b.program(
+		dir,
+		b.rye,
+		"-q",
+		"threads",
+		"wait",
+		last,
+	))
 	if err != nil {
 		return err
 	}
 	fmt.Printf("\n| rye threads wait | from the result of the thread to the end of the command | the command for a thread that has ended |\n|---|---|---|\n")
-	fmt.Printf("| one thread | %s (%s–%s) | %s |\n", ms(median(late)), ms(slices.Min(late)), ms(slices.Max(late)), done[0])
+	fmt.Printf(
+		"| one thread | %s (%s–%s) | %s |\n",
+		ms(median(late)),
+		ms(slices.Min(late)),
+		ms(slices.Max(late)),
+		done[0],
+	)
 	return nil
 }
 

@@ -79,7 +79,8 @@ func CheckFork(dir string) error {
 	if err := errors.Join(e1, e2, e3); err != nil {
 		return err
 	}
-	if err := tlog.CheckTree(proof, newer.N, newer.Hash, prefix.N, prefix.Hash); err != nil {
+	err = tlog.CheckTree(proof, newer.N, newer.Hash, prefix.N, prefix.Hash)
+	if err != nil {
 		return err
 	}
 	if prefix.N != older.N || prefix.Hash == older.Hash {
@@ -95,7 +96,10 @@ func CheckMoved(dir string) error {
 	if err != nil {
 		return err
 	}
-	tree, err := parseTree(strings.Join(strings.Split(string(b), "\n")[1:3], " "))
+	tree, err := parseTree(strings.Join(
+		strings.Split(string(b), "\n")[1:3],
+		" ",
+	))
 	if err != nil {
 		return err
 	}
@@ -108,7 +112,8 @@ func CheckMoved(dir string) error {
 		if err := errors.Join(e1, e2, e3, e4); err != nil {
 			return err
 		}
-		if err := tlog.CheckRecord(proof, tree.N, tree.Hash, n, tlog.RecordHash(entry)); err != nil {
+		err := tlog.CheckRecord(proof, tree.N, tree.Hash, n, tlog.RecordHash(entry))
+		if err != nil {
 			return err
 		}
 		head, rest, _ := strings.Cut(string(entry), "\nsum ")

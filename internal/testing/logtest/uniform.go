@@ -42,7 +42,9 @@ func (u *Uniform) ReadHashes(indexes []int64) ([]tlog.Hash, error) {
 }
 
 // Root returns the root of the log.
-func (u *Uniform) Root() (tlog.Hash, error) { return tlog.TreeHash(u.size, u) }
+func (u *Uniform) Root() (tlog.Hash, error) {
+	return tlog.TreeHash(u.size, u)
+}
 
 // Read returns the file of the log with a path below it, in the form of C2SP tlog-tiles. A
 // file that a log of this size does not have is fs.ErrNotExist.
@@ -54,18 +56,27 @@ func (u *Uniform) Read(_ context.Context, path string, _ int64) ([]byte, error) 
 	if kind != "entries" {
 		level, err = strconv.Atoi(kind)
 	}
-	n, err2 := strconv.ParseInt(strings.NewReplacer("x", "", "/", "").Replace(name), 10, 64)
+	n, err2 := strconv.ParseInt(
+		strings.NewReplacer("x", "", "/", "").Replace(name),
+		10,
+		64,
+	)
 	if err != nil || err2 != nil || level > 7 {
 		return nil, fmt.Errorf("%s: %w", path, fs.ErrNotExist)
 	}
 	width := min(u.size>>(8*level)-n*256, 256)
-	if width < 1 || partial != "" && partial != strconv.FormatInt(width, 10) || partial == "" && width < 256 {
+	if width < 1 ||
+		partial != "" && partial != strconv.FormatInt(width, 10) ||
+		partial == "" && width < 256 {
 		return nil, fmt.Errorf("%s: %w", path, fs.ErrNotExist)
 	}
 	var out []byte
 	for range width {
 		if kind == "entries" {
-			out = append(append(out, byte(len(u.entry)>>8), byte(len(u.entry))), u.entry...)
+			out = append(
+				append(out, byte(len(u.entry)>>8), byte(len(u.entry))),
+				u.entry...,
+			)
 		} else {
 			out = append(out, u.levels[8*level][:]...)
 		}

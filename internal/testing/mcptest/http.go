@@ -37,7 +37,8 @@ func read(w http.ResponseWriter, r *http.Request) (message, bool) {
 		http.Error(w, "POST only", http.StatusMethodNotAllowed)
 		return m, false
 	}
-	if err := json.NewDecoder(r.Body).Decode(&m); err != nil {
+	err := json.NewDecoder(r.Body).Decode(&m)
+	if err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return m, false
 	}

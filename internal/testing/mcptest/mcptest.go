@@ -164,7 +164,12 @@ func (s *Server) spawn() {
 	if err := c.Start(); err != nil {
 		panic(err)
 	}
-	if err := os.WriteFile(s.Child, []byte(strconv.Itoa(c.Process.Pid)), 0o644); err != nil {
+	err = os.WriteFile(
+		s.Child,
+		[]byte(strconv.Itoa(c.Process.Pid)),
+		0o644,
+	)
+	if err != nil {
 		panic(err)
 	}
 }
@@ -284,7 +289,12 @@ func (s *Server) result(m message) (any, *problem) {
 }
 
 func (s *Server) list() (any, *problem) {
-	out := map[string]any{"resultType": "complete", "tools": s.tools(), "ttlMs": 0, "cacheScope": "private"}
+	out := map[string]any{
+		"resultType": "complete",
+		"tools":      s.tools(),
+		"ttlMs":      0,
+		"cacheScope": "private",
+	}
 	if s.Loop {
 		out["nextCursor"] = "again"
 	}
@@ -374,7 +384,12 @@ func (s *Server) call(raw json.RawMessage) (any, *problem) {
 		for i := range int(steps) {
 			time.Sleep(200 * time.Millisecond)
 			if s.notify != nil {
-				s.notify("notifications/progress", map[string]any{"progressToken": p.Meta["progressToken"], "progress": i + 1, "total": steps, "message": fmt.Sprintf("step %d", i+1)})
+				s.notify("notifications/progress", map[string]any{
+					"progressToken": p.Meta["progressToken"],
+					"progress":      i + 1,
+					"total":         steps,
+					"message":       fmt.Sprintf("step %d", i+1),
+				})
 			}
 		}
 		return text("done"), nil

@@ -36,7 +36,8 @@ type cost struct {
 }
 
 func main() {
-	if err := run(os.Stdin, os.Stdout, reasons, alone); err != nil {
+	err := run(os.Stdin, os.Stdout, reasons, alone)
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "slowtests:", err)
 		os.Exit(1)
 	}
@@ -44,7 +45,12 @@ func main() {
 
 // run judges the tests of a run. The function alone returns the cost of a test that runs
 // without others.
-func run(in io.Reader, out io.Writer, list string, alone func(test) (cost, error)) error {
+func run(
+	in io.Reader,
+	out io.Writer,
+	list string,
+	alone func(test) (cost, error),
+) error {
 	permitted, err := parseReasons(list)
 	if err != nil {
 		return err

@@ -32,4 +32,6 @@ func (Hanging) Fetch(ctx context.Context, _ source.Origin) (*source.Snapshot, er
 }
 
 // Revalidate implements source.Source.
-func (Hanging) Revalidate(ctx context.Context, _ source.Origin) error { return wait(ctx) }
+func (Hanging) Revalidate(ctx context.Context, _ source.Origin) error {
+	return wait(ctx)
+}

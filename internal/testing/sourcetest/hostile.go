@@ -48,7 +48,9 @@ func until(w io.Writer, text []byte) {
 	}
 }
 
-func pkt(text string) string { return fmt.Sprintf("%04x%s", len(text)+4, text) }
+func pkt(text string) string {
+	return fmt.Sprintf("%04x%s", len(text)+4, text)
+}
 
 func isVersion2(r *http.Request) bool {
 	return strings.Contains(r.Header.Get("Git-Protocol"), "version=2")
@@ -95,12 +97,18 @@ func gzipRefs(w http.ResponseWriter, r *http.Request, git http.Handler) {
 	w.Header().Set("Content-Encoding", "gzip")
 	z := gzip.NewWriter(w)
 	io.WriteString(z, head)
-	until(z, []byte(strings.Repeat(pkt(strings.Repeat("1", 40)+" refs/heads/"+strings.Repeat("a", 60_000)+"\n"), 16)))
+	until(z, []byte(strings.Repeat(
+		pkt(strings.Repeat("1", 40)+" refs/heads/"+strings.Repeat("a", 60_000)+"\n"),
+		16,
+	)))
 }
 
 func hugeHeaders(w http.ResponseWriter, _ *http.Request, _ http.Handler) {
 	for i := range 2000 {
-		w.Header().Set("X-"+strconv.Itoa(i), strings.Repeat("a", 8<<10))
+		w.Header().Set(
+			"X-"+strconv.Itoa(i),
+			strings.Repeat("a", 8<<10),
+		)
 	}
 }
 
@@ -189,7 +197,9 @@ type Pack struct {
 }
 
 // NewPack returns a pack without the lines of the protocol.
-func NewPack(w io.Writer) *Pack { return &Pack{w: w, sum: sha1.New()} } //nolint:gosec // as git does
+func NewPack(w io.Writer) *Pack {
+	return &Pack{w: w, sum: sha1.New()}
+} //nolint:gosec // as git does
 
 // Raw writes bytes.
 func (p *Pack) Raw(b []byte) {
@@ -218,7 +228,9 @@ func (p *Pack) Start(objects uint32) {
 }
 
 // End writes the checksum.
-func (p *Pack) End() { p.Raw(p.sum.Sum(nil)) }
+func (p *Pack) End() {
+	p.Raw(p.sum.Sum(nil))
+}
 
 // Kinds of objects.
 const (
@@ -300,7 +312,10 @@ func (p *Pack) Zeros(mib int, first []byte) {
 	low := uint64(sum & 0xffff)
 	high := uint64(sum >> 16)
 	high = (high + low*(uint64(mib)<<20)) % 65521
-	p.Raw(binary.BigEndian.AppendUint32([]byte{3, 0}, uint32(high<<16|low)))
+	p.Raw(binary.BigEndian.AppendUint32(
+		[]byte{3, 0},
+		uint32(high<<16|low),
+	))
 }
 
 // DeltaHead renders the sizes at the beginning of a delta.
@@ -309,11 +324,16 @@ func DeltaHead(base, result int64) []byte {
 }
 
 // Copy renders the instruction of a delta that copies n bytes of the base.
-func Copy(n int) []byte { return []byte{0xf0, byte(n), byte(n >> 8), byte(n >> 16)} }
+func Copy(n int) []byte {
+	return []byte{0xf0, byte(n), byte(n >> 8), byte(n >> 16)}
+}
 
 // ObjectName returns the name of an object.
 func ObjectName(kind string, data []byte) string {
-	sum := sha1.Sum(append(fmt.Appendf(nil, "%s %d\x00", kind, len(data)), data...)) //nolint:gosec // as git does
+	sum := sha1.Sum(append(
+		fmt.Appendf(nil, "%s %d\x00", kind, len(data)),
+		data...,
+	)) //nolint:gosec // as git does
 	return hex.EncodeToString(sum[:])
 }
 
@@ -372,7 +392,10 @@ func deltaChain(p *Pack) {
 func deltaOfZeros(p *Pack) {
 	p.Start(2)
 	at := p.Object(TypeBlob, []byte("x"))
-	here := p.Head(TypeOffset, int64(len(DeltaHead(1, 1<<20)))+(320<<20))
+	here := p.Head(
+		TypeOffset,
+		int64(len(DeltaHead(1, 1<<20)))+(320<<20),
+	)
 	p.Back(here - at)
 	p.Zeros(320, DeltaHead(1, 1<<20))
 	p.End()
@@ -383,7 +406,9 @@ func manyParents(p *Pack) {
 	const n = 100
 	p.Start(n)
 	line := "parent " + strings.Repeat("ab", 20) + "\n"
-	text := p.deflate([]byte("tree " + strings.Repeat("cd", 20) + "\n" + strings.Repeat(line, 21_000) + "\nx"))
+	text := p.deflate([]byte(
+		"tree " + strings.Repeat("cd", 20) + "\n" + strings.Repeat(line, 21_000) + "\nx",
+	))
 	for range n {
 		p.Head(TypeCommit, int64(len("tree ")+41+21_000*len(line)+2))
 		p.Raw(text)

@@ -36,7 +36,8 @@ func Peak(cmd *exec.Cmd) (alone, together int64, err error) {
 // and its child do between fork and exec, are divided by their number.
 func resident(pid int) int64 {
 	for line := range strings.Lines(fileOf(pid, "smaps_rollup")) {
-		if words := strings.Fields(line); len(words) > 1 && words[0] == "Pss:" {
+		words := strings.Fields(line)
+		if len(words) > 1 && words[0] == "Pss:" {
 			kib, _ := strconv.ParseInt(words[1], 10, 64)
 			return kib << 10
 		}
@@ -74,7 +75,10 @@ func tasksOf(pid int) (tasks []string) {
 
 // fileOf returns a file about a process, "" if it ended.
 func fileOf(pid int, name ...string) string {
-	b, _ := os.ReadFile(filepath.Join(append([]string{"/proc", strconv.Itoa(pid)}, name...)...))
+	b, _ := os.ReadFile(filepath.Join(append(
+		[]string{"/proc", strconv.Itoa(pid)},
+		name...,
+	)...))
 	return string(b)
 }
 

@@ -45,7 +45,9 @@ func Serve(t testing.TB, root string) *Server {
 		Stderr: io.Discard,
 		Logger: log.New(io.Discard, "", 0),
 	}
-	h := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.serve(w, r, git) }))
+	h := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.serve(w, r, git)
+	}))
 	t.Cleanup(h.Close)
 	s.URL = h.URL
 	return s
@@ -109,7 +111,12 @@ func (s *Server) Asked() (n int) {
 // Redirect redirects every request to another address with the same path.
 func Redirect(to string) func(http.ResponseWriter, *http.Request, http.Handler) {
 	return func(w http.ResponseWriter, r *http.Request, _ http.Handler) {
-		http.Redirect(w, r, to+strings.TrimPrefix(r.URL.RequestURI(), "/"), http.StatusMovedPermanently)
+		http.Redirect(
+			w,
+			r,
+			to+strings.TrimPrefix(r.URL.RequestURI(), "/"),
+			http.StatusMovedPermanently,
+		)
 	}
 }
 

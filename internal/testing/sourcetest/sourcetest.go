@@ -43,12 +43,14 @@ func NewRepo(t testing.TB, dir string, format ...string) *Repo {
 		config = "[core]\n\trepositoryformatversion = 1\n\tbare = true\n[extensions]\n\tobjectformat = sha256\n"
 	}
 	for _, sub := range []string{"objects/info", "objects/pack", "refs/heads", "refs/tags"} {
-		if err := os.MkdirAll(filepath.Join(dir, filepath.FromSlash(sub)), 0o700); err != nil {
+		err := os.MkdirAll(filepath.Join(dir, filepath.FromSlash(sub)), 0o700)
+		if err != nil {
 			t.Fatalf("creating a repository: %v", err)
 		}
 	}
 	for name, text := range map[string]string{"HEAD": "ref: refs/heads/main\n", "config": config + "[uploadpack]\n\tallowFilter = true\n"} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+		err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600)
+		if err != nil {
 			t.Fatalf("creating a repository: %v", err)
 		}
 	}
@@ -57,8 +59,11 @@ func NewRepo(t testing.TB, dir string, format ...string) *Repo {
 
 // Environ is an environment without a user and settings of git.
 func Environ(more ...string) []string {
-	return append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + os.DevNull, "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=" + os.DevNull,
-		"TMPDIR=" + os.TempDir(), "SYSTEMROOT=" + os.Getenv("SYSTEMROOT"), "LC_ALL=C"}, more...)
+	return append(
+		[]string{"PATH=" + os.Getenv("PATH"), "HOME=" + os.DevNull, "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=" + os.DevNull,
+			"TMPDIR=" + os.TempDir(), "SYSTEMROOT=" + os.Getenv("SYSTEMROOT"), "LC_ALL=C"},
+		more...,
+	)
 }
 
 func command(dir string, args ...string) *exec.Cmd {
@@ -87,7 +92,9 @@ func (r *Repo) Git(stdin string, args ...string) string {
 
 // Commit adds a commit with exactly these files to main and returns its name.
 // Commits are a minute apart, the first is of 14 November 2023, 22:13:20.
-func (r *Repo) Commit(files ...File) string { return r.CommitTo("main", files...) }
+func (r *Repo) Commit(files ...File) string {
+	return r.CommitTo("main", files...)
+}
 
 // CommitTo is Commit for another branch; a new one has no parent.
 func (r *Repo) CommitTo(branch string, files ...File) string {
@@ -111,7 +118,14 @@ func (r *Repo) CommitTo(branch string, files ...File) string {
 			fmt.Fprintf(&b, "M 160000 %s %s\n", f.Data, quote(f.Path))
 			continue
 		}
-		fmt.Fprintf(&b, "M %s inline %s\ndata %d\n%s\n", mode, quote(f.Path), len(f.Data), f.Data)
+		fmt.Fprintf(
+			&b,
+			"M %s inline %s\ndata %d\n%s\n",
+			mode,
+			quote(f.Path),
+			len(f.Data),
+			f.Data,
+		)
 	}
 	b.WriteString("\nget-mark :1\ndone\n")
 	return r.Git(b.String(), "fast-import", "--quiet", "--done", "--date-format=raw", "--force")
@@ -128,7 +142,9 @@ func (r *Repo) has(ref string) bool {
 	return err == nil
 }
 
-func (r *Repo) refFile(ref string) string { return filepath.Join(r.Dir, filepath.FromSlash(ref)) }
+func (r *Repo) refFile(ref string) string {
+	return filepath.Join(r.Dir, filepath.FromSlash(ref))
+}
 
 // Tag creates or moves an annotated tag and returns the name of its object.
 func (r *Repo) Tag(name, commit string) string {
@@ -144,7 +160,8 @@ func (r *Repo) Tag(name, commit string) string {
 // Light creates or moves a lightweight tag.
 func (r *Repo) Light(name, commit string) {
 	r.T.Helper()
-	if err := os.WriteFile(r.refFile("refs/tags/"+name), []byte(commit+"\n"), 0o600); err != nil {
+	err := os.WriteFile(r.refFile("refs/tags/"+name), []byte(commit+"\n"), 0o600)
+	if err != nil {
 		r.T.Fatalf("writing a tag: %v", err)
 	}
 }
@@ -160,7 +177,11 @@ func (r *Repo) Object(kind, data string) string {
 	z.Write([]byte(text))
 	z.Close()
 	file := filepath.Join(r.Dir, "objects", id[:2], id[2:])
-	if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, b.Bytes(), 0o600)); err != nil {
+	err := errors.Join(
+		os.MkdirAll(filepath.Dir(file), 0o700),
+		os.WriteFile(file, b.Bytes(), 0o600),
+	)
+	if err != nil {
 		r.T.Fatalf("writing an object: %v", err)
 	}
 	return id
@@ -176,7 +197,9 @@ func (r *Repo) Orphan(files ...File) string {
 }
 
 // URL returns the file address of the repository.
-func (r *Repo) URL() string { return "file://" + filepath.ToSlash(r.Dir) }
+func (r *Repo) URL() string {
+	return "file://" + filepath.ToSlash(r.Dir)
+}
 
 // Bundle returns the files of a small bundle. Different texts make different bundles.
 func Bundle(text string, more ...File) []File {

@@ -78,7 +78,9 @@ func (e *Events) Kinds() []*EventKind {
 }
 
 // Kind returns an event, or nil.
-func (e *Events) Kind(id string) *EventKind { return e.kinds[id] }
+func (e *Events) Kind(id string) *EventKind {
+	return e.kinds[id]
+}
 
 // Check returns an error if the source does not record the event, or if the data do
 // not fit its schema. A step records events of the source step only.

@@ -63,7 +63,8 @@ func (c *Console) Start(starter, dir string, env []string, argv ...string) error
 	}
 	// Without this flag the streams of this process are inherited in place of the console.
 	si := windows.StartupInfoEx{ProcThreadAttributeList: attrs.List()}
-	si.Cb, si.Flags = uint32(unsafe.Sizeof(si)), windows.STARTF_USESTDHANDLES
+	si.Cb = uint32(unsafe.Sizeof(si))
+	si.Flags = windows.STARTF_USESTDHANDLES
 	line, err := windows.UTF16PtrFromString(windows.ComposeCommandLine(append([]string{starter}, argv...)))
 	if err != nil {
 		return err
@@ -207,7 +208,8 @@ func (c *Console) Close() {
 		_ = windows.TerminateJobObject(c.job, 1)
 		windows.CloseHandle(c.job)
 		windows.CloseHandle(c.process)
-		c.job, c.process = 0, 0
+		c.job = 0
+		c.process = 0
 	}
 	c.Hangup()
 	c.In.Close()

@@ -12,10 +12,12 @@ import (
 func Golden(t testing.TB, file, got string) {
 	t.Helper()
 	if os.Getenv("RYE_UPDATE_GOLDEN") == "1" {
-		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		err := os.MkdirAll(filepath.Dir(file), 0o755)
+		if err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+		err = os.WriteFile(file, []byte(got), 0o644)
+		if err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -66,7 +66,10 @@ func HostileObject(r *rand.Rand, levels int) map[string]any {
 	out := map[string]any{}
 	for range r.IntN(5) {
 		// Two keys that are not UTF-8 are one key in JSON: the last one in order applies.
-		out[strings.ToValidUTF8(hostileKeys[r.IntN(len(hostileKeys))], "\ufffd")] = HostileValue(r, levels-1)
+		out[strings.ToValidUTF8(
+			hostileKeys[r.IntN(len(hostileKeys))],
+			"\ufffd",
+		)] = HostileValue(r, levels-1)
 	}
 	return out
 }
@@ -87,8 +90,17 @@ func Deep(levels int) any {
 // Fill sets every exported field below v, a pointer: texts are those of text, values of the
 // type any those of value, and lists and mappings have one or two of them. of has the types that have a form of
 // their own.
-func Fill(r *rand.Rand, v any, of map[reflect.Type]func() any, text func() string, value func() any) {
-	(&filler{r, of, text, value}).fill(reflect.ValueOf(v).Elem(), 10)
+func Fill(
+	r *rand.Rand,
+	v any,
+	of map[reflect.Type]func() any,
+	text func() string,
+	value func() any,
+) {
+	(&filler{r, of, text, value}).fill(
+		reflect.ValueOf(v).Elem(),
+		10,
+	)
 }
 
 type filler struct {
@@ -140,7 +152,10 @@ func (f *filler) fill(v reflect.Value, levels int) {
 		for range 1 + f.r.IntN(2) {
 			x := reflect.New(v.Type().Elem()).Elem()
 			f.fill(x, levels-1)
-			v.SetMapIndex(reflect.ValueOf(strings.ToValidUTF8(f.text(), "\ufffd")).Convert(v.Type().Key()), x)
+			v.SetMapIndex(
+				reflect.ValueOf(strings.ToValidUTF8(f.text(), "\ufffd")).Convert(v.Type().Key()),
+				x,
+			)
 		}
 	}
 }

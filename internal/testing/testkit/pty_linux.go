@@ -41,5 +41,9 @@ func Echoes(terminal *os.File) (bool, error) {
 
 // Resize sets the columns and rows of a terminal.
 func Resize(terminal *os.File, columns, rows int) error {
-	return unix.IoctlSetWinsize(int(terminal.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Col: uint16(columns), Row: uint16(rows)})
+	return unix.IoctlSetWinsize(
+		int(terminal.Fd()),
+		unix.TIOCSWINSZ,
+		&unix.Winsize{Col: uint16(columns), Row: uint16(rows)},
+	)
 }

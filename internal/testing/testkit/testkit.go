@@ -76,7 +76,10 @@ func writable(dir string) {
 
 // Key returns the key whose seed is 32 times the byte n.
 func Key(n byte) sign.Signer {
-	return sign.NewFileSigner(ed25519.NewKeyFromSeed(bytes.Repeat([]byte{n}, ed25519.SeedSize)), "memory")
+	return sign.NewFileSigner(
+		ed25519.NewKeyFromSeed(bytes.Repeat([]byte{n}, ed25519.SeedSize)),
+		"memory",
+	)
 }
 
 // Everything is the scope of a key that may sign and release all items.
@@ -106,7 +109,11 @@ func (h *Workspace) Own(s sign.Signer, owner string, scope doc.Scope) {
 		Now:       h.Now,
 	}, s)
 	check(h.T, err)
-	check(h.T, AddOwnKey(h.Trust, trust.File{Name: name, Data: document}, trust.File{Name: gname, Data: grant}))
+	check(h.T, AddOwnKey(
+		h.Trust,
+		trust.File{Name: name, Data: document},
+		trust.File{Name: gname, Data: grant},
+	))
 }
 
 // AddOwnKey writes the document of a key and the grant that it signed for itself
@@ -119,7 +126,8 @@ func AddOwnKey(dir string, document, grant trust.File) error {
 		return err
 	}
 	for _, f := range []trust.File{document, grant} {
-		if err := os.WriteFile(filepath.Join(dir, f.Name), f.Data, 0o600); err != nil {
+		err := os.WriteFile(filepath.Join(dir, f.Name), f.Data, 0o600)
+		if err != nil {
 			return err
 		}
 	}
@@ -134,7 +142,14 @@ func (h *Workspace) Signed(rel, body string, s sign.Signer) []byte {
 	if !ok || p.Ref.IsZero() || p.Type.Detached {
 		h.T.Fatalf("%s has no signature line", rel)
 	}
-	out, _, err := sign.Sign(h.T.Context(), []byte(body), p.Type.Style, extract.Subject(p.Ref), s, h.Now)
+	out, _, err := sign.Sign(
+		h.T.Context(),
+		[]byte(body),
+		p.Type.Style,
+		extract.Subject(p.Ref),
+		s,
+		h.Now,
+	)
 	check(h.T, err)
 	return out
 }
@@ -180,7 +195,12 @@ func (h *Workspace) Store() *trust.Store {
 		UserDir:    h.Trust,
 		ProjectDir: filepath.Join(h.Project, space.Dir, "trust"),
 		Now:        h.Clock,
-		Anchors:    []trust.Anchor{{Public: dev, Owner: "rye", EmbeddedOnly: true, Scope: Everything()}},
+		Anchors: []trust.Anchor{{
+			Public:       dev,
+			Owner:        "rye",
+			EmbeddedOnly: true,
+			Scope:        Everything(),
+		}},
 	})
 	if diag.Failed(fs) {
 		h.T.Fatal(fs)
@@ -189,7 +209,9 @@ func (h *Workspace) Store() *trust.Store {
 }
 
 // Clock returns Now.
-func (h *Workspace) Clock() time.Time { return h.Now }
+func (h *Workspace) Clock() time.Time {
+	return h.Now
+}
 
 func check(t testing.TB, err error) {
 	t.Helper()

@@ -42,4 +42,6 @@ type Change struct {
 }
 
 // String returns the call with its path.
-func (c Change) String() string { return c.Call + " " + c.Path }
+func (c Change) String() string {
+	return c.Call + " " + c.Path
+}

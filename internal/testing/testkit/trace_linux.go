@@ -66,10 +66,18 @@ func FilterMain(args []string) error {
 	runtime.LockOSThread() // the filter belongs to the thread that calls exec
 	prog := filter()
 	fprog := unix.SockFprog{Len: uint16(len(prog)), Filter: &prog[0]}
-	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+	err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+	if err != nil {
 		return fmt.Errorf("setting no_new_privs: %w", err)
 	}
-	if err := unix.Prctl(unix.PR_SET_SECCOMP, unix.SECCOMP_MODE_FILTER, uintptr(unsafe.Pointer(&fprog)), 0, 0); err != nil {
+	err = unix.Prctl(
+		unix.PR_SET_SECCOMP,
+		unix.SECCOMP_MODE_FILTER,
+		uintptr(unsafe.Pointer(&fprog)),
+		0,
+		0,
+	)
+	if err != nil {
 		return fmt.Errorf("installing the filter: %w", err)
 	}
 	return syscall.Exec(args[0], args, os.Environ())
@@ -210,7 +218,8 @@ func (t *tracer) run() error {
 			continue
 		}
 		// ESRCH: another thread of the process ended it.
-		if err := unix.PtraceCont(tid, signal); err != nil && !errors.Is(err, unix.ESRCH) {
+		err = unix.PtraceCont(tid, signal)
+		if err != nil && !errors.Is(err, unix.ESRCH) {
 			t.killAll()
 			return errors.Join(fmt.Errorf("continuing thread %d: %w", tid, err), t.run())
 		}
@@ -254,7 +263,15 @@ type callInfo struct {
 // entered counts the system call that a thread is about to make.
 func (t *tracer) entered(tid int) error {
 	var info callInfo
-	_, _, errno := unix.RawSyscall6(unix.SYS_PTRACE, unix.PTRACE_GET_SYSCALL_INFO, uintptr(tid), unsafe.Sizeof(info), uintptr(unsafe.Pointer(&info)), 0, 0)
+	_, _, errno := unix.RawSyscall6(
+		unix.SYS_PTRACE,
+		unix.PTRACE_GET_SYSCALL_INFO,
+		uintptr(tid),
+		unsafe.Sizeof(info),
+		uintptr(unsafe.Pointer(&info)),
+		0,
+		0,
+	)
 	switch {
 	case errno == unix.ESRCH:
 		return nil
@@ -279,7 +296,8 @@ func (t *tracer) entered(tid int) error {
 // and the program makes it.
 func (t *tracer) change(tid int, info *callInfo) (Change, bool) {
 	call, ok := traced()[info.nr]
-	if exe, err := os.Stat(procFile(tid, "exe")); !ok || err != nil || !os.SameFile(exe, t.program) {
+	exe, err := os.Stat(procFile(tid, "exe"))
+	if !ok || err != nil || !os.SameFile(exe, t.program) {
 		return Change{}, false
 	}
 	a := &info.args
@@ -287,7 +305,9 @@ func (t *tracer) change(tid int, info *callInfo) (Change, bool) {
 	switch call.arg {
 	case inFd:
 		fi, err := os.Stat(procFile(tid, "fd", strconv.Itoa(int(int32(a[0])))))
-		if err != nil || a[0] <= 2 || !fi.Mode().IsRegular() && call.name != "fsync" {
+		if err != nil ||
+			a[0] <= 2 ||
+			!fi.Mode().IsRegular() && call.name != "fsync" {
 			return c, false
 		}
 		c.Path, _ = os.Readlink(procFile(tid, "fd", strconv.Itoa(int(int32(a[0])))))
@@ -303,7 +323,8 @@ func (t *tracer) change(tid int, info *callInfo) (Change, bool) {
 		c.Path = pathAt(tid, int(int32(a[1])), a[2])
 	case inHow:
 		var flags [8]byte // struct open_how begins with them
-		if !memory(tid, a[2], flags[:]) || binary.LittleEndian.Uint64(flags[:])&(unix.O_CREAT|unix.O_TRUNC) == 0 {
+		if !memory(tid, a[2], flags[:]) ||
+			binary.LittleEndian.Uint64(flags[:])&(unix.O_CREAT|unix.O_TRUNC) == 0 {
 			return c, false
 		}
 		c.Path = pathAt(tid, int(int32(a[0])), a[1])

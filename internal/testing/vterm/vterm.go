@@ -25,8 +25,19 @@ type Terminal struct {
 func New(columns, rows int) *Terminal {
 	t := &Terminal{vt: vt.NewEmulator(columns, rows)}
 	t.vt.SetCallbacks(vt.Callbacks{
-		Bell: func() { t.changed("bell") }, Title: func(s string) { t.changed("title %q", s) }, IconName: func(s string) { t.changed("icon %q", s) },
-		AltScreen: func(on bool) { t.changed("alternate screen %v", on) }, WorkingDirectory: func(s string) { t.changed("directory %q", s) },
+		Bell: func() { t.changed("bell") },
+		Title: func(s string) {
+			t.changed("title %q", s)
+		},
+		IconName: func(s string) {
+			t.changed("icon %q", s)
+		},
+		AltScreen: func(on bool) {
+			t.changed("alternate screen %v", on)
+		},
+		WorkingDirectory: func(s string) {
+			t.changed("directory %q", s)
+		},
 		CursorVisibility: func(on bool) { t.changed("cursor %v", on) },
 	})
 	go t.answers()
@@ -55,29 +66,40 @@ func (t *Terminal) changed(format string, args ...any) {
 
 // Write writes to the terminal as it comes from a pseudo-terminal, which adds the carriage
 // returns.
-func (t *Terminal) Write(b []byte) (int, error) { return t.vt.Write(b) }
+func (t *Terminal) Write(b []byte) (int, error) {
+	return t.vt.Write(b)
+}
 
 // TTY returns the other side of the terminal, to which a program writes: it adds the carriage
 // returns of a pseudo-terminal.
-func (t *Terminal) TTY() io.Writer { return tty{t} }
+func (t *Terminal) TTY() io.Writer {
+	return tty{t}
+}
 
 type tty struct{ t *Terminal }
 
 func (w tty) Write(b []byte) (int, error) {
-	_, err := w.t.Write(bytes.ReplaceAll(b, []byte("\n"), []byte("\r\n")))
+	_, err := w.t.Write(bytes.ReplaceAll(
+		b,
+		[]byte("\n"),
+		[]byte("\r\n"),
+	))
 	return len(b), err
 }
 
 // Close ends the emulation. The emulator's own Close changes a variable that its Read uses.
 func (t *Terminal) Close() error {
-	if replies, ok := t.vt.InputPipe().(io.Closer); ok {
+	replies, ok := t.vt.InputPipe().(io.Closer)
+	if ok {
 		return replies.Close()
 	}
 	return t.vt.Close()
 }
 
 // Resize changes the size of the terminal. Lines are cut, not wrapped again.
-func (t *Terminal) Resize(columns, rows int) { t.vt.Resize(columns, rows) }
+func (t *Terminal) Resize(columns, rows int) {
+	t.vt.Resize(columns, rows)
+}
 
 // Screen returns the visible rows, without blanks at their ends and without empty rows at
 // the end.

@@ -18,7 +18,8 @@ type entry struct {
 
 // covers reports whether a failure is that of e's test or of one of its subtests.
 func (e *entry) covers(f failure) bool {
-	return f.pkg == e.pkg && (f.test == e.test || strings.HasPrefix(f.test, e.test+"/"))
+	return f.pkg == e.pkg &&
+		(f.test == e.test || strings.HasPrefix(f.test, e.test+"/"))
 }
 
 // parseList reads lines of "OWNER PACKAGE TEST REASON…". A line that starts with # is a

@@ -22,7 +22,8 @@ func main() {
 	hanging := flag.Bool("hanging", false, "print the packages and tests that run alone, as patterns of go test -run, and the packages that are left out with *, and exit")
 	again := flag.Bool("again", false, "print the packages with failures that the list does not name, for a second try, and exit")
 	flag.Parse()
-	if err := run(os.Stdin, os.Stdout, *list, *module, *packages, *hanging, *again); err != nil {
+	err := run(os.Stdin, os.Stdout, *list, *module, *packages, *hanging, *again)
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "winecheck:", err)
 		os.Exit(1)
 	}

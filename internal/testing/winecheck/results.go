@@ -25,7 +25,8 @@ type results struct {
 func (r *results) expect(packages []string, module string) {
 	for _, pkg := range packages {
 		pkg = strings.TrimPrefix(pkg, module)
-		if action := r.done[pkg]; action != "pass" && action != "fail" && action != "skip" {
+		action := r.done[pkg]
+		if action != "pass" && action != "fail" && action != "skip" {
 			r.failures = append(r.failures, failure{pkg, "-", "it has no result: it did not end, or was not tested\n"})
 		}
 	}
@@ -127,17 +128,23 @@ func (r *reader) results() *results {
 		}
 	}
 	slices.SortFunc(out.failures, func(a, b failure) int {
-		return cmp.Or(strings.Compare(a.pkg, b.pkg), strings.Compare(a.test, b.test))
+		return cmp.Or(
+			strings.Compare(a.pkg, b.pkg),
+			strings.Compare(a.test, b.test),
+		)
 	})
 	return out
 }
 
-func bad(action string) bool { return action == "fail" || action == "run" }
+func bad(action string) bool {
+	return action == "fail" || action == "run"
+}
 
 // unknown returns the packages with failures that the list does not name.
 func unknown(entries []*entry, r *results) (packages []string) {
 	for _, f := range r.failures {
-		if !slices.ContainsFunc(entries, func(e *entry) bool { return e.covers(f) }) && !slices.Contains(packages, f.pkg) {
+		if !slices.ContainsFunc(entries, func(e *entry) bool { return e.covers(f) }) &&
+			!slices.Contains(packages, f.pkg) {
 			packages = append(packages, f.pkg)
 		}
 	}
@@ -150,7 +157,9 @@ func judge(out io.Writer, entries []*entry, r *results) error {
 	var unknown, stale, left int
 	byOwner := map[string]int{}
 	for _, f := range r.failures {
-		i := slices.IndexFunc(entries, func(e *entry) bool { return e.covers(f) })
+		i := slices.IndexFunc(entries, func(e *entry) bool {
+			return e.covers(f)
+		})
 		if i < 0 {
 			unknown++
 			fmt.Fprintf(out, "--- not in the list: %s %s\n%s\n", f.pkg, f.test, f.output)

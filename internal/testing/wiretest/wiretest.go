@@ -28,12 +28,23 @@ func (a Applets) Run(t *testing.T, dir, name string, in Object) (Object, int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return a.RunJSON(t, t.Context(), wire.Params{Dir: dir}, name, string(data))
+	return a.RunJSON(
+		t,
+		t.Context(),
+		wire.Params{Dir: dir},
+		name,
+		string(data),
+	)
 }
 
 // RunJSON is Run with a context, with more parameters and with the bytes on
 // stdin.
-func (a Applets) RunJSON(t *testing.T, ctx context.Context, p wire.Params, name, in string) (Object, int) {
+func (a Applets) RunJSON(
+	t *testing.T,
+	ctx context.Context,
+	p wire.Params,
+	name, in string,
+) (Object, int) {
 	t.Helper()
 	var out bytes.Buffer
 	p.Stdin = strings.NewReader(in)
@@ -42,10 +53,13 @@ func (a Applets) RunJSON(t *testing.T, ctx context.Context, p wire.Params, name,
 	if p.Getenv == nil {
 		p.Getenv = os.Getenv
 	}
-	p.Now = func() time.Time { return time.Unix(1_770_000_000, 0).UTC() }
+	p.Now = func() time.Time {
+		return time.Unix(1_770_000_000, 0).UTC()
+	}
 	exit := wire.Run(ctx, a, name, p)
 	var got Object
-	if err := json.Unmarshal(out.Bytes(), &got); err != nil {
+	err := json.Unmarshal(out.Bytes(), &got)
+	if err != nil {
 		t.Fatalf("%s wrote no JSON object: %v\n%s", name, err, out.Bytes())
 	}
 	if bytes.Count(out.Bytes(), []byte("\n")) != 1 {
@@ -69,7 +83,13 @@ func (a Applets) OK(t *testing.T, dir, name string, in Object) Object {
 
 // Fails runs an applet that must fail with the code; the error must contain each
 // of the words.
-func (a Applets) Fails(t *testing.T, dir, name string, in Object, code string, words ...string) Object {
+func (a Applets) Fails(
+	t *testing.T,
+	dir, name string,
+	in Object,
+	code string,
+	words ...string,
+) Object {
 	t.Helper()
 	got, exit := a.Run(t, dir, name, in)
 	return CheckFailure(t, got, exit, code, words...)
@@ -105,10 +125,12 @@ func Project(t *testing.T, files map[string]string) string {
 func Put(t *testing.T, dir, name, data string) {
 	t.Helper()
 	file := filepath.Join(dir, name)
-	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+	err := os.MkdirAll(filepath.Dir(file), 0o755)
+	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(file, []byte(data), 0o644); err != nil {
+	err = os.WriteFile(file, []byte(data), 0o644)
+	if err != nil {
 		t.Fatal(err)
 	}
 }

@@ -11,7 +11,12 @@ import (
 
 // ReadFile implements source.FileReader. It reads the whole commit: a partial store
 // does not have the files outside the bundle.
-func (s *Source) ReadFile(ctx context.Context, o source.Origin, name string, limit int64) ([]byte, error) {
+func (s *Source) ReadFile(
+	ctx context.Context,
+	o source.Origin,
+	name string,
+	limit int64,
+) ([]byte, error) {
 	refs, err := s.bound(ctx, o)
 	if err != nil {
 		return nil, err
@@ -24,7 +29,12 @@ func (s *Source) ReadFile(ctx context.Context, o source.Origin, name string, lim
 	}
 	st := newStore(s.p.Cache, o.URL)
 	want := Want{OIDs: []string{o.Commit}, SHA256: refs.SHA256}
-	p := part{From: o.Commit, Subdir: o.Subdir, File: name, Limit: limit}
+	p := part{
+		From:   o.Commit,
+		Subdir: o.Subdir,
+		File:   name,
+		Limit:  limit,
+	}
 	got := &oneFile{}
 	err = st.with(ctx, func() error {
 		return s.repo(o.URL).do(ctx, func(ctx context.Context, remote Remote) error {
@@ -42,14 +52,18 @@ func blobAt(ctx context.Context, objs Objects, p part) (b []byte, err error) {
 	if err != nil {
 		return nil, err
 	}
-	tree, err := descend(ctx, objs, c.tree, path.Join(p.Subdir, path.Dir(p.File)))
+	tree, err := descend(ctx, objs, c.tree, path.Join(
+		p.Subdir,
+		path.Dir(p.File),
+	))
 	if err != nil {
 		return nil, err
 	}
 	oid := ""
 	err = read(ctx, objs, "tree", []string{tree}, maxTree, func(_ int, data []byte) error {
 		return eachEntry(tree, data, func(e entry) error {
-			if e.name == path.Base(p.File) && (e.mode == 0o100644 || e.mode == modeExecutable) {
+			if e.name == path.Base(p.File) &&
+				(e.mode == 0o100644 || e.mode == modeExecutable) {
 				oid = e.oid
 			}
 			return nil

@@ -78,7 +78,8 @@ func readRequest(in io.Reader) (q request, err error) {
 	if q.Op != opRefs && q.Op != opPass && q.Op != opHistory {
 		return q, fmt.Errorf("reading the request: it has the operation %q", q.Op)
 	}
-	if scheme := q.scheme(); scheme != "http" && scheme != "https" && scheme != "file" {
+	scheme := q.scheme()
+	if scheme != "http" && scheme != "https" && scheme != "file" {
 		return q, fmt.Errorf("reading the request: it has the scheme %q", scheme)
 	}
 	return q, nil
@@ -107,14 +108,17 @@ func (q request) perform(ctx context.Context, out frames) error {
 		r = newHTTPRemote(q)
 	}
 	if q.Op == opRefs {
-		caps, err := r.refs(ctx, func(oid, name string) error { return out.text(frameRef, "%s %s", oid, name) })
+		caps, err := r.refs(ctx, func(oid, name string) error {
+			return out.text(frameRef, "%s %s", oid, name)
+		})
 		if err != nil {
 			return err
 		}
 		return out.text(frameCapabilities, "%s", strings.Join(caps, " "))
 	}
 	if !q.Offline {
-		if err := r.fetch(ctx, q.Repository, q.Want); err != nil {
+		err := r.fetch(ctx, q.Repository, q.Want)
+		if err != nil {
 			return err
 		}
 	}
@@ -127,9 +131,12 @@ func (q request) perform(ctx context.Context, out frames) error {
 		return q.Part.pass(ctx, objs, out)
 	}
 	h := newHistory()
-	keep, flush := records(func(b []byte) error { return out.send(frameRecords, b) })
+	keep, flush := records(func(b []byte) error {
+		return out.send(frameRecords, b)
+	})
 	h.keep = keep
-	if err := h.fill(ctx, objs, q.Want.OIDs); err != nil {
+	err = h.fill(ctx, objs, q.Want.OIDs)
+	if err != nil {
 		return err
 	}
 	return flush()

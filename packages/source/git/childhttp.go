@@ -35,7 +35,12 @@ type httpRemote struct {
 }
 
 func newHTTPRemote(q request) *httpRemote {
-	return &httpRemote{url: q.URL, limit: q.Limit, caps: q.Capabilities, rt: newTransport()}
+	return &httpRemote{
+		url:   q.URL,
+		limit: q.Limit,
+		caps:  q.Capabilities,
+		rt:    newTransport(),
+	}
 }
 
 func newTransport() *http.Transport {
@@ -115,7 +120,10 @@ func (r *httpRemote) session() (transport.UploadPackSession, error) {
 	}
 	at.User = ""
 	at.Password = "" // the git command uses credentials
-	client := gogithttp.NewClientWithOptions(&http.Client{Transport: r}, &gogithttp.ClientOptions{RedirectPolicy: gogithttp.NoFollowRedirects})
+	client := gogithttp.NewClientWithOptions(
+		&http.Client{Transport: r},
+		&gogithttp.ClientOptions{RedirectPolicy: gogithttp.NoFollowRedirects},
+	)
 	s, err := client.NewUploadPackSession(at, nil)
 	if err != nil {
 		return nil, diag.New(diag.Usage, "reading the address %q: %w", r.url, err)
@@ -185,7 +193,8 @@ func (r *httpRemote) fetch(ctx context.Context, repository string, w Want) error
 		return err
 	}
 	if len(r.caps) == 0 { // the refs came from the cache or another transport
-		if _, err := r.refs(ctx, func(string, string) error { return nil }); err != nil {
+		_, err := r.refs(ctx, func(string, string) error { return nil })
+		if err != nil {
 			return err
 		}
 	}
@@ -225,7 +234,9 @@ func (r *httpRemote) fetch(ctx context.Context, repository string, w Want) error
 
 // request returns the request for a pack.
 func (r *httpRemote) request(w Want, missing []string) (*packp.UploadPackRequest, error) {
-	has := func(c capability.Capability) bool { return slices.Contains(r.caps, string(c)) }
+	has := func(c capability.Capability) bool {
+		return slices.Contains(r.caps, string(c))
+	}
 	req := packp.NewUploadPackRequest()
 	for _, oid := range missing {
 		req.Wants = append(req.Wants, plumbing.NewHash(oid))
@@ -292,7 +303,9 @@ type meter struct {
 const firstBytes = 2 << 10
 
 // Close closes the response.
-func (m *meter) Close() error { return m.c.Close() }
+func (m *meter) Close() error {
+	return m.c.Close()
+}
 
 // Read implements io.Reader.
 func (m *meter) Read(p []byte) (int, error) {
@@ -300,7 +313,10 @@ func (m *meter) Read(p []byte) (int, error) {
 	if m.left -= int64(n); m.left < 0 {
 		return 0, errors.New("it is too large")
 	}
-	m.first = append(m.first, p[:min(n, firstBytes-len(m.first))]...)
+	m.first = append(
+		m.first,
+		p[:min(n, firstBytes-len(m.first))]...,
+	)
 	if err != nil && !errors.Is(err, io.EOF) && m.err == nil {
 		m.err = err
 	}

@@ -32,9 +32,13 @@ var errDamaged = errors.New("the pack is damaged")
 // beyondError is the error for a pack beyond a limit.
 type beyondError struct{ text string }
 
-func (e *beyondError) Error() string { return e.text }
+func (e *beyondError) Error() string {
+	return e.text
+}
 
-func beyond(format string, args ...any) error { return &beyondError{fmt.Sprintf(format, args...)} }
+func beyond(format string, args ...any) error {
+	return &beyondError{fmt.Sprintf(format, args...)}
+}
 
 // packed is one object of a pack.
 type packed struct {
@@ -91,8 +95,12 @@ func indexWithin(ctx context.Context, r io.ReadSeeker, size, work int64) (*idxfi
 // newIndex returns the index of objects, which it sorts. The writer of go-git takes twice the
 // memory.
 func newIndex(objects []packed, sum plumbing.Hash) *idxfile.MemoryIndex {
-	slices.SortFunc(objects, func(a, b packed) int { return bytes.Compare(a.name[:], b.name[:]) })
-	objects = slices.CompactFunc(objects, func(a, b packed) bool { return a.name == b.name })
+	slices.SortFunc(objects, func(a, b packed) int {
+		return bytes.Compare(a.name[:], b.name[:])
+	})
+	objects = slices.CompactFunc(objects, func(a, b packed) bool {
+		return a.name == b.name
+	})
 	out := &idxfile.MemoryIndex{Version: idxfile.VersionSupported, PackfileChecksum: sum}
 	first := 0
 	for b := range out.Fanout {
@@ -132,7 +140,10 @@ func newIndex(objects []packed, sum plumbing.Hash) *idxfile.MemoryIndex {
 func packError(err error) error {
 	var limit *beyondError
 	switch {
-	case errors.As(err, &limit), errors.Is(err, errDamaged), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+	case errors.As(err, &limit),
+		errors.Is(err, errDamaged),
+		errors.Is(err, context.Canceled),
+		errors.Is(err, context.DeadlineExceeded):
 		return err
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return fmt.Errorf("%w: it ends too early", errDamaged)
@@ -198,7 +209,9 @@ func (x *indexer) next() error {
 	to := io.Writer(hash)
 	switch h.Type {
 	case plumbing.OFSDeltaObject:
-		base, ok := slices.BinarySearchFunc(x.objects, h.OffsetReference, func(o packed, off int64) int { return cmp.Compare(o.off, off) })
+		base, ok := slices.BinarySearchFunc(x.objects, h.OffsetReference, func(o packed, off int64) int {
+			return cmp.Compare(o.off, off)
+		})
 		if !ok {
 			return fmt.Errorf("%w: a delta changes no object of the pack", errDamaged)
 		}

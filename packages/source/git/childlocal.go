@@ -25,12 +25,14 @@ func (r *localRemote) gitDir() (string, error) {
 		if err != nil {
 			continue
 		}
-		if _, err := os.Stat(filepath.Join(d, "objects")); err != nil {
+		_, err = os.Stat(filepath.Join(d, "objects"))
+		if err != nil {
 			continue
 		}
 		return d, plain(d, string(b))
 	}
-	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+	_, err := os.Stat(dir)
+	if errors.Is(err, fs.ErrNotExist) {
 		return "", notFound(r.url, "")
 	}
 	return "", fmt.Errorf("it is not a plain repository: %w", errUnsupported)
@@ -40,11 +42,13 @@ func (r *localRemote) gitDir() (string, error) {
 // format: other names of objects, another store of refs, missing objects.
 func plain(dir, config string) error {
 	low := strings.ToLower(config)
-	if _, ext, ok := strings.Cut(low, "[extensions]"); ok && strings.ReplaceAll(firstLine(ext), " ", "") != "objectformat=sha1" {
+	_, ext, ok := strings.Cut(low, "[extensions]")
+	if ok && strings.ReplaceAll(firstLine(ext), " ", "") != "objectformat=sha1" {
 		return fmt.Errorf("it uses extensions of the format: %w", errUnsupported)
 	}
 	for _, name := range []string{"shallow", "objects/info/alternates", "commondir"} {
-		if _, err := os.Lstat(filepath.Join(dir, name)); err == nil {
+		_, err := os.Lstat(filepath.Join(dir, name))
+		if err == nil {
 			return fmt.Errorf("it has parts elsewhere (%s): %w", name, errUnsupported)
 		}
 	}

@@ -37,14 +37,25 @@ type objects struct {
 // openObjects opens a repository for its objects. It reads no configuration.
 func openObjects(dir string) *objects {
 	options := filesystem.Options{KeepDescriptors: true, LargeObjectThreshold: largeObject}
-	return &objects{filesystem.NewObjectStorageWithOptions(dotgit.New(osfs.New(dir)), cache.NewObjectLRU(basesSize), options)}
+	return &objects{filesystem.NewObjectStorageWithOptions(
+		dotgit.New(osfs.New(dir)),
+		cache.NewObjectLRU(basesSize),
+		options,
+	)}
 }
 
 // Close implements Objects.
-func (g *objects) Close() error { return g.st.Close() }
+func (g *objects) Close() error {
+	return g.st.Close()
+}
 
 // Read implements Objects.
-func (g *objects) Read(ctx context.Context, oids []string, limit int64, each func(i int, o Object) error) error {
+func (g *objects) Read(
+	ctx context.Context,
+	oids []string,
+	limit int64,
+	each func(i int, o Object) error,
+) error {
 	for i, oid := range oids {
 		if ctx.Err() != nil {
 			return stopped(ctx, "reading", "the cache")
@@ -186,7 +197,8 @@ func keepPack(dir string, f *os.File, index *idxfile.MemoryIndex) error {
 	if err = errors.Join(err, idx.Close(), f.Close()); err != nil {
 		return err
 	}
-	if err := os.Rename(idx.Name(), base+".idx"); err != nil {
+	err = os.Rename(idx.Name(), base+".idx")
+	if err != nil {
 		return err
 	}
 	return os.Rename(f.Name(), base+".pack")

@@ -53,7 +53,12 @@ func newCommand(environ []string, interactive bool, dir string) (*command, error
 			env = append(env, "GIT_SSH_COMMAND=ssh -o BatchMode=yes")
 		}
 	}
-	return &command{path: path, env: env, interactive: interactive, dir: dir}, nil
+	return &command{
+		path:        path,
+		env:         env,
+		interactive: interactive,
+		dir:         dir,
+	}, nil
 }
 
 // keep reports whether git gets a variable. Variables that name a repository or pass
@@ -103,8 +108,18 @@ type call struct {
 
 // run runs git in a repository, or in none if repo is "", and returns its output. If
 // git fails, the error is a *gitError.
-func (c *command) run(ctx context.Context, repo, stdin string, more []string, args ...string) (string, error) {
-	return c.do(ctx, call{repo: repo, stdin: stdin, more: more, args: args})
+func (c *command) run(
+	ctx context.Context,
+	repo, stdin string,
+	more []string,
+	args ...string,
+) (string, error) {
+	return c.do(ctx, call{
+		repo:  repo,
+		stdin: stdin,
+		more:  more,
+		args:  args,
+	})
 }
 
 func (c *command) do(ctx context.Context, one call) (string, error) {
@@ -117,8 +132,16 @@ func (c *command) do(ctx context.Context, one call) (string, error) {
 	if c.interactive {
 		return c.attached(ctx, one, argv)
 	}
-	p := proc.Cmd{Path: c.path, Argv: argv, Dir: c.dir, Env: c.env, Stdin: strings.NewReader(one.stdin),
-		Grace: 300 * time.Millisecond, MaxStdout: 64 << 20, MaxStderr: 64 << 10}
+	p := proc.Cmd{
+		Path:      c.path,
+		Argv:      argv,
+		Dir:       c.dir,
+		Env:       c.env,
+		Stdin:     strings.NewReader(one.stdin),
+		Grace:     300 * time.Millisecond,
+		MaxStdout: 64 << 20,
+		MaxStderr: 64 << 10,
+	}
 	if one.line != nil {
 		p.MaxStdout = -1
 		p.OnLine = func(s proc.Stream, line []byte) {
@@ -129,7 +152,9 @@ func (c *command) do(ctx context.Context, one call) (string, error) {
 	}
 	ended := func() {}
 	if one.started != nil {
-		p.OnStart = func(pid int) { ended = one.started(pid) }
+		p.OnStart = func(pid int) {
+			ended = one.started(pid)
+		}
 	}
 	res, err := proc.Run(ctx, p)
 	ended()
@@ -152,7 +177,8 @@ func (c *command) attached(ctx context.Context, one call, argv []string) (string
 	cmd.WaitDelay = time.Second
 	var out strings.Builder
 	errs := &head{left: 64 << 10}
-	cmd.Stdout, cmd.Stderr = &out, errs
+	cmd.Stdout = &out
+	cmd.Stderr = errs
 	if one.line != nil {
 		cmd.Stdout = &splitter{line: one.line}
 	}
@@ -180,7 +206,8 @@ type splitter struct {
 func (s *splitter) Write(b []byte) (int, error) {
 	for part := range bytes.Lines(b) {
 		s.rest = append(s.rest, part...)
-		if whole, ends := bytes.CutSuffix(s.rest, []byte("\n")); ends || len(s.rest) > maxLine {
+		whole, ends := bytes.CutSuffix(s.rest, []byte("\n"))
+		if ends || len(s.rest) > maxLine {
 			s.line(whole)
 			s.rest = s.rest[:0]
 		}
@@ -209,7 +236,8 @@ type gitError struct{ text string }
 // last line, and what the remote itself wrote. The line of git after one of ssh is
 // "Could not read from remote repository", whatever happened.
 func (e *gitError) Error() string {
-	first, last := "", "it failed without a message"
+	first := ""
+	last := "it failed without a message"
 	for line := range strings.Lines(e.text) {
 		line = strings.TrimSpace(line)
 		line = cuttext.Start(line, maxMessage)
@@ -251,7 +279,9 @@ const maxMessage = 400
 // contains reports whether the text has one of the parts, which are lower case.
 func (e *gitError) contains(parts ...string) bool {
 	low := strings.ToLower(e.text)
-	return slices.ContainsFunc(parts, func(p string) bool { return strings.Contains(low, p) })
+	return slices.ContainsFunc(parts, func(p string) bool {
+		return strings.Contains(low, p)
+	})
 }
 
 // watch calls stop if a directory grows by more than limit bytes, until done is

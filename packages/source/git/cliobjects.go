@@ -46,7 +46,15 @@ func (r *cli) open(ctx context.Context, repository string) (*cliObjects, error) 
 		return nil, diag.New(diag.ExecutionFailed, "starting git cat-file: %w", err)
 	}
 	done := r.guarded(stop)(cmd.Process.Pid)
-	return &cliObjects{r: r, cmd: cmd, in: in, out: bufio.NewReaderSize(out, 64<<10), done: done, stop: stop, ctx: ctx}, nil
+	return &cliObjects{
+		r:    r,
+		cmd:  cmd,
+		in:   in,
+		out:  bufio.NewReaderSize(out, 64<<10),
+		done: done,
+		stop: stop,
+		ctx:  ctx,
+	}, nil
 }
 
 // Close implements Objects.
@@ -59,7 +67,12 @@ func (c *cliObjects) Close() error {
 }
 
 // Read implements Objects.
-func (c *cliObjects) Read(_ context.Context, oids []string, limit int64, each func(i int, o Object) error) error {
+func (c *cliObjects) Read(
+	_ context.Context,
+	oids []string,
+	limit int64,
+	each func(i int, o Object) error,
+) error {
 	asked := make(chan error, 1)
 	go func() { // git answers while it reads: to write everything first would block both
 		_, err := io.WriteString(c.in, strings.Join(oids, "\n")+"\n")

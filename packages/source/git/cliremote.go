@@ -25,7 +25,8 @@ type cli struct {
 
 // ListRefs implements Remote.
 func (r *cli) ListRefs(ctx context.Context) (*Refs, error) {
-	refs, fault := &Refs{}, error(nil)
+	refs := &Refs{}
+	fault := error(nil)
 	var bytes int64
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -96,7 +97,12 @@ func (r *cli) Pass(ctx context.Context, repository string, w Want, p part, to re
 }
 
 // History implements Remote.
-func (r *cli) History(ctx context.Context, repository string, w Want, offline bool) (*history, error) {
+func (r *cli) History(
+	ctx context.Context,
+	repository string,
+	w Want,
+	offline bool,
+) (*history, error) {
 	if !offline {
 		if err := r.fetchRef(ctx, repository, w); err != nil {
 			return nil, err
@@ -123,7 +129,13 @@ func (r *cli) fetchRef(ctx context.Context, store string, w Want) error {
 }
 
 // fetch fetches objects and creates a ref to each, so that git never prunes them.
-func (r *cli) fetch(ctx context.Context, store string, w Want, more []string, how ...string) error {
+func (r *cli) fetch(
+	ctx context.Context,
+	store string,
+	w Want,
+	more []string,
+	how ...string,
+) error {
 	missing, err := r.missing(ctx, store, w)
 	if err != nil || len(missing) == 0 {
 		return err
@@ -161,8 +173,21 @@ func (r *cli) bounded(ctx context.Context, store, stdin string, more, args []str
 	defer cancel(nil)
 	done := make(chan struct{})
 	defer close(done)
-	go watch(done, filepath.Join(store, "objects"), r.limit, func() { cancel(tooLarge(r.url, r.limit)) })
-	_, err := r.git.do(ctx, call{repo: store, stdin: stdin, more: more, args: args, started: r.guarded(cancel)})
+	go watch(
+		done,
+		filepath.Join(store, "objects"),
+		r.limit,
+		func() {
+			cancel(tooLarge(r.url, r.limit))
+		},
+	)
+	_, err := r.git.do(ctx, call{
+		repo:    store,
+		stdin:   stdin,
+		more:    more,
+		args:    args,
+		started: r.guarded(cancel),
+	})
 	removeTemporary(store)
 	if err != nil {
 		return r.wrong(ctx, "fetching", err)
@@ -188,13 +213,21 @@ func (r *cli) missing(ctx context.Context, store string, w Want) ([]string, erro
 	if empty(store) {
 		return w.OIDs, nil
 	}
-	out, err := r.local().run(ctx, store, strings.Join(w.OIDs, "\n")+"\n", nil, "cat-file", "--batch-check")
+	out, err := r.local().run(
+		ctx,
+		store,
+		strings.Join(w.OIDs, "\n")+"\n",
+		nil,
+		"cat-file",
+		"--batch-check",
+	)
 	if err != nil {
 		return nil, r.wrong(ctx, "reading the cache of", err)
 	}
 	var missing []string
 	for line := range strings.Lines(out) {
-		if oid, ok := strings.CutSuffix(strings.TrimSpace(line), " missing"); ok {
+		oid, ok := strings.CutSuffix(strings.TrimSpace(line), " missing")
+		if ok {
 			missing = append(missing, oid)
 		}
 	}
@@ -222,7 +255,8 @@ func (r *cli) fetchSubtree(ctx context.Context, store string, w Want, dir string
 	if err := forgetPromisor(store, w.SHA256); err != nil { // a killed fetch left it
 		return err
 	}
-	if err := r.fetch(ctx, store, w, noHaves, "--depth=1", "--filter=blob:none"); err != nil {
+	err := r.fetch(ctx, store, w, noHaves, "--depth=1", "--filter=blob:none")
+	if err != nil {
 		return err
 	}
 	objs, err := r.open(ctx, store)
@@ -253,8 +287,15 @@ func (r *cli) fetchSubtree(ctx context.Context, store string, w Want, dir string
 	if err != nil || len(missing) == 0 {
 		return err
 	}
-	args := append(append([]string{"fetch", "--quiet"}, r.plainFetch()...), "--filter=blob:none", "--stdin", "--end-of-options", r.url)
-	if err := r.bounded(ctx, store, strings.Join(missing, "\n")+"\n", noHaves, args); err != nil {
+	args := append(
+		append([]string{"fetch", "--quiet"}, r.plainFetch()...),
+		"--filter=blob:none",
+		"--stdin",
+		"--end-of-options",
+		r.url,
+	)
+	err = r.bounded(ctx, store, strings.Join(missing, "\n")+"\n", noHaves, args)
+	if err != nil {
 		return err
 	}
 	return forgetPromisor(store, w.SHA256)
@@ -327,7 +368,8 @@ func (r *cli) home(ctx context.Context) string {
 
 // ensure creates the working directory of git.
 func (c *command) ensure() error {
-	if err := atomicfile.Private(c.dir).MkdirAll("."); err != nil {
+	err := atomicfile.Private(c.dir).MkdirAll(".")
+	if err != nil {
 		return diag.New(diag.FileSystemError, "making the cache: %w", err).WithReason("cache")
 	}
 	return nil

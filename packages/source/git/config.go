@@ -61,9 +61,19 @@ func (s *Source) config(ctx context.Context) (*config, error) {
 // are left out: a project does not choose how rye reaches a host. conditional reports
 // whether other settings may apply in another directory.
 func (c *command) settings(ctx context.Context, dir string) (out []setting, conditional bool, err error) {
-	env := slices.DeleteFunc(slices.Clone(c.env), func(kv string) bool { return strings.HasPrefix(kv, "GIT_CEILING_DIRECTORIES=") })
-	res, err := proc.Run(ctx, proc.Cmd{Path: c.path, Argv: []string{"git", "--no-pager", "config", "--includes", "--show-scope", "--null", "--list"},
-		Dir: dir, Env: env, Stdin: strings.NewReader(""), Grace: 300 * time.Millisecond, MaxStdout: 4 << 20, MaxStderr: 64 << 10})
+	env := slices.DeleteFunc(slices.Clone(c.env), func(kv string) bool {
+		return strings.HasPrefix(kv, "GIT_CEILING_DIRECTORIES=")
+	})
+	res, err := proc.Run(ctx, proc.Cmd{
+		Path:      c.path,
+		Argv:      []string{"git", "--no-pager", "config", "--includes", "--show-scope", "--null", "--list"},
+		Dir:       dir,
+		Env:       env,
+		Stdin:     strings.NewReader(""),
+		Grace:     300 * time.Millisecond,
+		MaxStdout: 4 << 20,
+		MaxStderr: 64 << 10,
+	})
 	switch {
 	case err != nil:
 		return nil, false, err
@@ -96,7 +106,8 @@ func (c *config) about(address string) string {
 	for _, x := range c.settings {
 		section, rest, _ := strings.Cut(x.name, ".")
 		dot := strings.LastIndexByte(rest, '.')
-		base, key := rest[:max(dot, 0)], rest[dot+1:]
+		base := rest[:max(dot, 0)]
+		key := rest[dot+1:]
 		switch {
 		case section == "url" && key == "insteadof" && strings.HasPrefix(address, x.value),
 			section == "http" && web && !slices.Contains(harmless, key) && sameHost(base, address),
@@ -125,12 +136,14 @@ func sameHost(pattern, address string) bool {
 	if err != nil || other != nil {
 		return true
 	}
-	want, have := strings.Split(strings.ToLower(p.Hostname()), "."), strings.Split(strings.ToLower(u.Hostname()), ".")
+	want := strings.Split(strings.ToLower(p.Hostname()), ".")
+	have := strings.Split(strings.ToLower(u.Hostname()), ".")
 	if len(want) != len(have) {
 		return false
 	}
 	for i := range want {
-		if ok, _ := path.Match(strings.ReplaceAll(want[i], "x-any-x", "*"), have[i]); !ok {
+		ok, _ := path.Match(strings.ReplaceAll(want[i], "x-any-x", "*"), have[i])
+		if !ok {
 			return false
 		}
 	}
@@ -145,7 +158,9 @@ func (c *config) environ(env []string) []string {
 	}
 	text, _ := proc.Lookup(env, "GIT_CONFIG_COUNT")
 	n, _ := strconv.Atoi(text)
-	env = slices.DeleteFunc(slices.Clone(env), func(kv string) bool { return strings.HasPrefix(kv, "GIT_CONFIG_COUNT=") })
+	env = slices.DeleteFunc(slices.Clone(env), func(kv string) bool {
+		return strings.HasPrefix(kv, "GIT_CONFIG_COUNT=")
+	})
 	for _, x := range c.extra {
 		i := strconv.Itoa(n)
 		env = append(env, "GIT_CONFIG_KEY_"+i+"="+x.name, "GIT_CONFIG_VALUE_"+i+"="+x.value)

@@ -70,8 +70,11 @@ func moved(url, home string) error {
 	if home == "" {
 		return diag.New(diag.SourceMoved, "asking %s: it redirects to an address that cannot be read", url).WithDetail("url", url)
 	}
-	return diag.New(diag.SourceMoved, "asking %s: it redirects to %s, which was not contacted", url, home).WithReason("redirect").
-		WithDetail("url", url).WithDetail("moved_to", home).WithDetail("to", strings.TrimPrefix(home, "https://"))
+	return diag.New(diag.SourceMoved, "asking %s: it redirects to %s, which was not contacted", url, home).
+		WithReason("redirect").
+		WithDetail("url", url).
+		WithDetail("moved_to", home).
+		WithDetail("to", strings.TrimPrefix(home, "https://"))
 }
 
 // tooLarge is the error for a transfer beyond its limit.
@@ -86,7 +89,9 @@ func tooManyRefs(url, what string) error {
 
 // overLimit is the error for a remote that sends more than rye reads.
 func overLimit(url string, err error) error {
-	return diag.New(diag.LimitExceeded, "fetching %s: %w", url, err).WithReason("remote").WithDetail("url", url)
+	return diag.New(diag.LimitExceeded, "fetching %s: %w", url, err).
+		WithReason("remote").
+		WithDetail("url", url)
 }
 
 // noGit is the error for a remote that needs the git command, which is missing.
@@ -120,7 +125,11 @@ var errLine = errors.New("its response is not that of git")
 // remoteError is the error that a remote itself reported.
 type remoteError struct{ text string }
 
-func (e *remoteError) Error() string { return "it reports " + strconv.Quote(e.text) }
+func (e *remoteError) Error() string {
+	return "it reports " + strconv.Quote(e.text)
+}
 
 // clip returns a text of a remote that may be part of an error.
-func clip(text string) string { return strings.TrimSpace(cuttext.Start(text, 500)) }
+func clip(text string) string {
+	return strings.TrimSpace(cuttext.Start(text, 500))
+}

@@ -12,8 +12,12 @@ import (
 // Fetch implements source.Source.
 func (s *Source) Fetch(ctx context.Context, o source.Origin) (*source.Snapshot, error) {
 	refs, err := s.bound(ctx, o)
-	if s.p.Offline && diag.CodeOf(err) == diag.SourceNotFound && errors.Is(err, source.ErrOffline) {
-		refs, err = nil, nil // the snapshot may be in the cache without the refs
+	if s.p.Offline &&
+		diag.CodeOf(err) == diag.SourceNotFound &&
+		errors.Is(err, source.ErrOffline) {
+		// the snapshot may be in the cache without the refs
+		refs = nil
+		err = nil
 	}
 	if err != nil {
 		return nil, err
@@ -24,7 +28,8 @@ func (s *Source) Fetch(ctx context.Context, o source.Origin) (*source.Snapshot, 
 			return nil, err
 		}
 	}
-	if snap, err := s.cached(st, o); snap != nil || err != nil {
+	snap, err := s.cached(st, o)
+	if snap != nil || err != nil {
 		return snap, err
 	}
 	if s.p.Offline {
@@ -53,13 +58,26 @@ func (s *Source) cached(st *store, o source.Origin) (*source.Snapshot, error) {
 }
 
 func otherTree(o source.Origin, tree string) error {
-	return diag.New(diag.LockMismatch, "fetching %s %s: commit %s holds the tree %s, recorded is %s", o.ID, o.Version, o.Commit, tree, o.Tree).
+	return diag.New(
+		diag.LockMismatch,
+		"fetching %s %s: commit %s holds the tree %s, recorded is %s",
+		o.ID,
+		o.Version,
+		o.Commit,
+		tree,
+		o.Tree,
+	).
 		WithDetail("expected", o.Tree).WithDetail("found", tree)
 }
 
 // fetch fetches the objects of an origin and stores its files. A damaged store is
 // discarded once.
-func (s *Source) fetch(ctx context.Context, st *store, o source.Origin, refs *Refs) (snap *source.Snapshot, err error) {
+func (s *Source) fetch(
+	ctx context.Context,
+	st *store,
+	o source.Origin,
+	refs *Refs,
+) (snap *source.Snapshot, err error) {
 	err = st.with(ctx, func() error {
 		for again := range 2 {
 			var used string
@@ -81,7 +99,12 @@ func storeIsBroken(err error) bool {
 	return diag.CodeOf(err) == diag.HashMismatch || errors.Is(err, errMissing)
 }
 
-func (s *Source) fetchOnce(ctx context.Context, st *store, o source.Origin, refs *Refs) (snap *source.Snapshot, used string, err error) {
+func (s *Source) fetchOnce(
+	ctx context.Context,
+	st *store,
+	o source.Origin,
+	refs *Refs,
+) (snap *source.Snapshot, used string, err error) {
 	r := s.repo(o.URL)
 	if o.Subdir != "" {
 		r.subtree(ctx)
@@ -109,7 +132,16 @@ func (s *Source) fetchOnce(ctx context.Context, st *store, o source.Origin, refs
 // pass fetches the wanted commit into one of the store's repositories and passes the part
 // to the receiver. If the remote offers only the objects of its refs, an older commit needs
 // the whole history.
-func (s *Source) pass(ctx context.Context, st *store, remote Remote, want Want, refs *Refs, commit string, p part, to receiver) (used string, err error) {
+func (s *Source) pass(
+	ctx context.Context,
+	st *store,
+	remote Remote,
+	want Want,
+	refs *Refs,
+	commit string,
+	p part,
+	to receiver,
+) (used string, err error) {
 	used = remote.Repository(p)
 	dir := ""
 	if used != "" {
@@ -124,5 +156,11 @@ func (s *Source) pass(ctx context.Context, st *store, remote Remote, want Want, 
 	if dir, err = st.repository(allGit, refs.SHA256); err != nil {
 		return allGit, err
 	}
-	return allGit, remote.Pass(ctx, dir, Want{OIDs: refs.Tips(), Depth: All, SHA256: refs.SHA256}, p, to)
+	return allGit, remote.Pass(
+		ctx,
+		dir,
+		Want{OIDs: refs.Tips(), Depth: All, SHA256: refs.SHA256},
+		p,
+		to,
+	)
 }

@@ -116,7 +116,12 @@ func (s *Source) url(id lock.ID) (string, error) {
 	scheme, rest, ok := strings.Cut(u, "://")
 	if !ok { // git@host:path
 		scheme = "ssh"
-		if i := strings.IndexAny(u, ":/"); i <= 0 || u[i] != ':' || u[0] == '-' || !strings.Contains(u[:i], "@") || strings.Contains(u, "::") {
+		i := strings.IndexAny(u, ":/")
+		if i <= 0 ||
+			u[i] != ':' ||
+			u[0] == '-' ||
+			!strings.Contains(u[:i], "@") ||
+			strings.Contains(u, "::") {
 			return "", diag.New(diag.Usage, "looking for %s: %q is not an address", id, u)
 		}
 	}
@@ -177,10 +182,19 @@ func (s *Source) bound(ctx context.Context, o source.Origin) (*Refs, error) {
 		return nil, err
 	}
 	if o.URL != u || o.Subdir != o.ID.Subdir {
-		return nil, diag.New(diag.LockRepointed, "fetching %s %s: it is recorded from %s, its id names %s", o.ID, o.Version, location(o.URL, o.Subdir), location(u, o.ID.Subdir)).
+		return nil, diag.New(
+			diag.LockRepointed,
+			"fetching %s %s: it is recorded from %s, its id names %s",
+			o.ID,
+			o.Version,
+			location(o.URL, o.Subdir),
+			location(u, o.ID.Subdir),
+		).
 			WithDetail("expected", u).WithDetail("found", o.URL)
 	}
-	if !isOID(o.Commit) || o.TagObject != "" && !isOID(o.TagObject) || o.Tree != "" && !isOID(o.Tree) {
+	if !isOID(o.Commit) ||
+		o.TagObject != "" && !isOID(o.TagObject) ||
+		o.Tree != "" && !isOID(o.Tree) {
 		return nil, diag.New(diag.LockMismatch, "fetching %s %s: %q is not a commit, or its tag or tree is not an object", o.ID, o.Version, o.Commit)
 	}
 	return s.listRefs(ctx, u)
@@ -202,7 +216,12 @@ func (s *Source) checkRefs(ctx context.Context, o source.Origin, refs *Refs) err
 	v := source.Version{}
 	ref, ok := refs.Find(o.Ref)
 	if ok {
-		v = source.Version{Version: o.Version, Ref: ref.Name, TagObject: ref.TagObject(), Commit: ref.Commit}
+		v = source.Version{
+			Version:   o.Version,
+			Ref:       ref.Name,
+			TagObject: ref.TagObject(),
+			Commit:    ref.Commit,
+		}
 	}
 	if !ok || v.Commit != o.Commit || v.TagObject != o.TagObject {
 		return source.Moved(o, v)
@@ -213,6 +232,13 @@ func (s *Source) checkRefs(ctx context.Context, o source.Origin, refs *Refs) err
 // impostor is the error for a commit that no branch or tag contains. Hosts serve the
 // commits of forks under the address of the original.
 func impostor(o source.Origin) error {
-	return diag.New(diag.ImpostorCommit, "fetching %s %s: no branch or tag of %s holds the commit %s", o.ID, o.Version, o.URL, o.Commit).
+	return diag.New(
+		diag.ImpostorCommit,
+		"fetching %s %s: no branch or tag of %s holds the commit %s",
+		o.ID,
+		o.Version,
+		o.URL,
+		o.Commit,
+	).
 		WithDetail("url", o.URL).WithDetail("commit", o.Commit)
 }

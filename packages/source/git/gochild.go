@@ -80,7 +80,17 @@ func (r *goRemote) Pass(ctx context.Context, repository string, w Want, p part, 
 	if p.File != "" {
 		u.blobs = 1
 	}
-	err := r.run(ctx, "fetching", request{Op: opPass, Repository: repository, Want: w, Part: p}, u.each)
+	err := r.run(
+		ctx,
+		"fetching",
+		request{
+			Op:         opPass,
+			Repository: repository,
+			Want:       w,
+			Part:       p,
+		},
+		u.each,
+	)
 	if err == nil && u.next < u.blobs {
 		err = r.died(ctx, "fetching", proc.Result{}, errFrame)
 	}
@@ -88,14 +98,29 @@ func (r *goRemote) Pass(ctx context.Context, repository string, w Want, p part, 
 }
 
 // History implements Remote.
-func (r *goRemote) History(ctx context.Context, repository string, w Want, offline bool) (*history, error) {
+func (r *goRemote) History(
+	ctx context.Context,
+	repository string,
+	w Want,
+	offline bool,
+) (*history, error) {
 	h := newHistory()
-	err := r.run(ctx, "fetching", request{Op: opHistory, Repository: repository, Want: w, Offline: offline}, func(kind byte, content []byte) error {
-		if kind != frameRecords {
-			return errFrame
-		}
-		return h.decode(content)
-	})
+	err := r.run(
+		ctx,
+		"fetching",
+		request{
+			Op:         opHistory,
+			Repository: repository,
+			Want:       w,
+			Offline:    offline,
+		},
+		func(kind byte, content []byte) error {
+			if kind != frameRecords {
+				return errFrame
+			}
+			return h.decode(content)
+		},
+	)
 	if err == nil {
 		err = h.whole()
 	}
@@ -103,7 +128,12 @@ func (r *goRemote) History(ctx context.Context, repository string, w Want, offli
 }
 
 // run starts a child with a request and calls each with its frames.
-func (r *goRemote) run(ctx context.Context, doing string, q request, each func(kind byte, content []byte) error) error {
+func (r *goRemote) run(
+	ctx context.Context,
+	doing string,
+	q request,
+	each func(kind byte, content []byte) error,
+) error {
 	r.mu.Lock()
 	q.Capabilities = r.caps
 	r.mu.Unlock()
@@ -149,7 +179,12 @@ func (r *goRemote) run(ctx context.Context, doing string, q request, each func(k
 }
 
 // start runs the child, with its output to in.
-func (r *goRemote) start(ctx context.Context, cancel context.CancelCauseFunc, text []byte, in io.Writer) (proc.Result, error) {
+func (r *goRemote) start(
+	ctx context.Context,
+	cancel context.CancelCauseFunc,
+	text []byte,
+	in io.Writer,
+) (proc.Result, error) {
 	ended := func() {}
 	defer func() { ended() }()
 	return proc.Run(ctx, proc.Cmd{
@@ -161,9 +196,13 @@ func (r *goRemote) start(ctx context.Context, cancel context.CancelCauseFunc, te
 		MaxStdout: -1,
 		MaxStderr: 64 << 10,
 		Job:       proc.Job{Memory: maxChildMemory, Processes: 1},
-		OnStdout:  func(b []byte) { _, _ = in.Write(b) },
+		OnStdout: func(b []byte) {
+			_, _ = in.Write(b)
+		},
 		OnStart: func(pid int) {
-			ended = r.guard.watch(pid, func(int64) { cancel(r.tooMuchMemory()) })
+			ended = r.guard.watch(pid, func(int64) {
+				cancel(r.tooMuchMemory())
+			})
 		},
 	})
 }
@@ -184,7 +223,14 @@ func (r *goRemote) died(ctx context.Context, doing string, res proc.Result, err 
 	if res.ExitCode == exitMemory || res.Signal == "SIGKILL" || noMemory {
 		return r.tooMuchMemory()
 	}
-	return diag.New(diag.Internal, "reading the objects of %s: %w: exit status %d %s", r.url, err, res.ExitCode, cuttext.Start(text, 500))
+	return diag.New(
+		diag.Internal,
+		"reading the objects of %s: %w: exit status %d %s",
+		r.url,
+		err,
+		res.ExitCode,
+		cuttext.Start(text, 500),
+	)
 }
 
 // childEnviron returns the environment of a child: proxies, certificates, and the names

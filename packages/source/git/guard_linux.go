@@ -57,7 +57,9 @@ func (g *guard) compare() (none bool) {
 		for _, p := range family(pid) {
 			n := resident(p)
 			if total += n; n > most {
-				most, largest, tree = n, p, pid
+				most = n
+				largest = p
+				tree = pid
 			}
 		}
 	}

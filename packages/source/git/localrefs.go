@@ -39,7 +39,9 @@ func readLocalRefs(dir string) (*localRefs, error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
-	maps.DeleteFunc(l.refs, func(_ string, r localRef) bool { return r.oid == "" })
+	maps.DeleteFunc(l.refs, func(_ string, r localRef) bool {
+		return r.oid == ""
+	})
 	b, err := openat.ReadRegular(filepath.Join(dir, "HEAD"), maxSmallFile)
 	if err != nil {
 		return nil, err
@@ -61,7 +63,8 @@ func (l *localRefs) packed(path string) error {
 		return err
 	}
 	defer f.Close()
-	if fi, err := f.Stat(); err != nil || fi.Size() > maxAdvert {
+	fi, err := f.Stat()
+	if err != nil || fi.Size() > maxAdvert {
 		return errors.Join(err, diag.New(diag.TooLarge, "reading %q: the file is larger than %d bytes", path, maxAdvert))
 	}
 	lines := bufio.NewScanner(io.LimitReader(f, maxAdvert))
@@ -114,7 +117,8 @@ func (l *localRefs) loose(dir, folder string) error {
 		if err != nil {
 			return err
 		}
-		name, text := filepath.ToSlash(rel), strings.TrimSpace(string(b))
+		name := filepath.ToSlash(rel)
+		text := strings.TrimSpace(string(b))
 		switch {
 		case strings.HasPrefix(text, "ref: "):
 			l.refs[name] = localRef{} // over a packed one

@@ -23,7 +23,14 @@ const (
 
 // read reads objects of one kind and compares each with its name: neither the store
 // nor the remote is trusted.
-func read(ctx context.Context, objs Objects, kind string, oids []string, limit int64, each func(i int, data []byte) error) error {
+func read(
+	ctx context.Context,
+	objs Objects,
+	kind string,
+	oids []string,
+	limit int64,
+	each func(i int, data []byte) error,
+) error {
 	if len(oids) == 0 {
 		return nil
 	}
@@ -31,7 +38,8 @@ func read(ctx context.Context, objs Objects, kind string, oids []string, limit i
 		if kind != "" && o.Kind != kind {
 			return diag.New(diag.HashMismatch, "reading object %s: it is a %s, not a %s", oids[i], o.Kind, kind)
 		}
-		if got := name(o, len(oids[i]) == 64); got != oids[i] {
+		got := name(o, len(oids[i]) == 64)
+		if got != oids[i] {
 			return diag.New(diag.HashMismatch, "reading object %s: its bytes have the name %s", oids[i], got)
 		}
 		return each(i, o.Data)

@@ -76,7 +76,15 @@ type intake struct {
 
 func (n *intake) commit(id string, made time.Time) error {
 	if id != n.o.Commit {
-		return diag.New(diag.ImpostorCommit, "fetching %s %s: the tag %s has commit %s, the remote listed %s", n.o.ID, n.o.Version, n.from, id, n.o.Commit).
+		return diag.New(
+			diag.ImpostorCommit,
+			"fetching %s %s: the tag %s has commit %s, the remote listed %s",
+			n.o.ID,
+			n.o.Version,
+			n.from,
+			id,
+			n.o.Commit,
+		).
 			WithDetail("expected", n.o.Commit).WithDetail("found", id)
 	}
 	n.o.Time = made
@@ -93,7 +101,9 @@ func (n *intake) tree(oid string) error {
 
 func (n *intake) list(files []file) error {
 	if len(files) == 0 {
-		return source.NoBundle(location(n.o.URL, n.o.Subdir) + " at " + n.o.Version)
+		return source.NoBundle(
+			location(n.o.URL, n.o.Subdir) + " at " + n.o.Version,
+		)
 	}
 	n.files = files
 	n.s.heavy.Lock() // a file can have 64 MiB
@@ -106,7 +116,11 @@ func (n *intake) list(files []file) error {
 }
 
 func (n *intake) blob(i int, data []byte) error {
-	return n.w.Add(n.files[i].path, n.files[i].mode == modeExecutable, data)
+	return n.w.Add(
+		n.files[i].path,
+		n.files[i].mode == modeExecutable,
+		data,
+	)
 }
 
 // finish commits the files to the cache.

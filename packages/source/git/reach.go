@@ -51,7 +51,8 @@ func (h *history) fill(ctx context.Context, objs Objects, tips []string) error {
 		}
 	}
 	for done := 0; done < len(h.names); {
-		from, to := done, min(len(h.names), done+historyBatch)
+		from := done
+		to := min(len(h.names), done+historyBatch)
 		level := make([]string, 0, to-from)
 		for _, name := range h.names[from:to] {
 			level = append(level, hex.EncodeToString([]byte(name)))
@@ -79,7 +80,8 @@ func (h *history) add(oid string) (int32, error) {
 	if len(h.names) == maxHistory {
 		return 0, diag.New(diag.LimitExceeded, "reading the history: it has more than %d commits", maxHistory)
 	}
-	name, n := string(raw), int32(len(h.names))
+	name := string(raw)
+	n := int32(len(h.names))
 	h.number[name] = n
 	h.names = append(h.names, name)
 	return n, nil
@@ -158,7 +160,9 @@ func (h *history) decode(b []byte) error {
 		count := int(binary.BigEndian.Uint32(b[8:]))
 		b = b[12:]
 		h.edges += count
-		if len(h.names) == maxHistory || h.edges > maxParents || len(b) < 4*count {
+		if len(h.names) == maxHistory ||
+			h.edges > maxParents ||
+			len(b) < 4*count {
 			return errFrame
 		}
 		parents := make([]int32, count)
@@ -199,7 +203,8 @@ func (h *history) find(prefix string) (found []string) {
 	}
 	for _, name := range h.names {
 		if strings.HasPrefix(name, string(raw)) {
-			if oid := hex.EncodeToString([]byte(name)); strings.HasPrefix(oid, prefix) {
+			oid := hex.EncodeToString([]byte(name))
+			if strings.HasPrefix(oid, prefix) {
 				found = append(found, oid)
 			}
 		}

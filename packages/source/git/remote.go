@@ -81,7 +81,9 @@ func (r Ref) TagObject() string {
 
 // Find returns the ref with a name.
 func (r *Refs) Find(name string) (Ref, bool) {
-	i, ok := slices.BinarySearchFunc(r.List, name, func(e Ref, n string) int { return strings.Compare(e.Name, n) })
+	i, ok := slices.BinarySearchFunc(r.List, name, func(e Ref, n string) int {
+		return strings.Compare(e.Name, n)
+	})
 	if !ok {
 		return Ref{}, false
 	}
@@ -100,11 +102,15 @@ func (r *Refs) Tips() []string {
 
 // IsTip reports whether a branch or tag names the commit itself.
 func (r *Refs) IsTip(commit string) bool {
-	return slices.ContainsFunc(r.List, func(e Ref) bool { return e.Commit == commit })
+	return slices.ContainsFunc(r.List, func(e Ref) bool {
+		return e.Commit == commit
+	})
 }
 
 func (r *Refs) sort() {
-	slices.SortFunc(r.List, func(a, b Ref) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(r.List, func(a, b Ref) int {
+		return strings.Compare(a.Name, b.Name)
+	})
 }
 
 // carriedRef reports whether a ref is a branch or a tag. Other refs, such as pull

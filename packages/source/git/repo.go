@@ -49,7 +49,11 @@ func (r *repo) goRemote() Remote {
 }
 
 func (r *repo) cliRemote(ctx context.Context) (Remote, error) {
-	c, err := newCommand(r.s.p.Environ, r.s.p.Interactive, r.s.p.Cache.GitDir())
+	c, err := newCommand(
+		r.s.p.Environ,
+		r.s.p.Interactive,
+		r.s.p.Cache.GitDir(),
+	)
 	if err == nil {
 		err = c.ensure()
 	}
@@ -61,10 +65,16 @@ func (r *repo) cliRemote(ctx context.Context) (Remote, error) {
 		return nil, err
 	}
 	c.env = conf.environ(c.env)
-	out := &cli{url: r.home, git: c, limit: r.s.p.maxTransfer, guard: &r.s.guard}
+	out := &cli{
+		url:   r.home,
+		git:   c,
+		limit: r.s.p.maxTransfer,
+		guard: &r.s.guard,
+	}
 	// The built-in client sends nothing to an address that git is configured to
 	// reach in another way, also not to read where a redirect leads.
-	if why := r.configured(conf); why == "" || strings.HasPrefix(why, "credential.") {
+	why := r.configured(conf)
+	if why == "" || strings.HasPrefix(why, "credential.") {
 		out.rt = r.s.rt
 	}
 	return out, nil
@@ -106,7 +116,8 @@ func (r *repo) pick(ctx context.Context) (Remote, bool, error) {
 		return nil, false, diag.New(diag.ConfigError, "asking %s: git has the setting %s for this address, which the built-in client does not apply", r.url, why).
 			WithReason("transport_setting").WithDetail("setting", why)
 	case built != nil:
-		r.chosen, r.final = built, r.s.p.Transport == BuiltIn
+		r.chosen = built
+		r.final = r.s.p.Transport == BuiltIn
 		return r.chosen, !r.final, nil
 	case r.s.p.Transport == BuiltIn:
 		return nil, false, diag.New(diag.ConfigError, "asking %s: the built-in client, which RYE_GIT requires, does not support its scheme", r.url)
@@ -141,7 +152,8 @@ func (r *repo) do(ctx context.Context, fn func(context.Context, Remote) error) e
 		return noGit(r.url, why, err)
 	}
 	r.mu.Lock()
-	r.chosen, r.final = next, true
+	r.chosen = next
+	r.final = true
 	r.mu.Unlock()
 	return r.do(ctx, fn)
 }
@@ -178,7 +190,9 @@ func (r *repo) sameHome(err error) bool {
 	var e *diag.Error
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if !errors.As(err, &e) || r.home != r.url || e.Details["moved_to"] != r.url+".git" {
+	if !errors.As(err, &e) ||
+		r.home != r.url ||
+		e.Details["moved_to"] != r.url+".git" {
 		return false
 	}
 	r.home = r.url + ".git"
@@ -197,6 +211,7 @@ func (r *repo) subtree(ctx context.Context) {
 		return
 	}
 	if next, err := r.cliRemote(ctx); err == nil {
-		r.chosen, r.final = next, true
+		r.chosen = next
+		r.final = true
 	}
 }

@@ -86,11 +86,14 @@ func (f frames) commit(id string, made time.Time) error {
 	return f.text(frameCommit, "%s %d", id, made.Unix())
 }
 
-func (f frames) tree(oid string) error { return f.text(frameTree, "%s", oid) }
+func (f frames) tree(oid string) error {
+	return f.text(frameTree, "%s", oid)
+}
 
 func (f frames) list(files []file) error {
 	for _, x := range files {
-		if err := f.text(frameFile, "%o %s %s", x.mode, x.oid, x.path); err != nil {
+		err := f.text(frameFile, "%o %s %s", x.mode, x.oid, x.path)
+		if err != nil {
 			return err
 		}
 	}
@@ -122,7 +125,8 @@ func readFrames(r io.Reader, each func(kind byte, content []byte) error) error {
 	var buffer []byte
 	for {
 		var head [5]byte
-		if _, err := io.ReadFull(in, head[:]); err != nil {
+		_, err := io.ReadFull(in, head[:])
+		if err != nil {
 			return io.ErrUnexpectedEOF
 		}
 		kind := head[0]
@@ -188,7 +192,9 @@ func (u *unframe) each(kind byte, content []byte) error {
 		u.blobs = len(u.files)
 		return u.to.list(u.files)
 	case frameBlob:
-		if len(content) < 4 || u.next == u.blobs || int(binary.BigEndian.Uint32(content)) != u.next {
+		if len(content) < 4 ||
+			u.next == u.blobs ||
+			int(binary.BigEndian.Uint32(content)) != u.next {
 			return errFrame
 		}
 		u.next++
@@ -201,7 +207,9 @@ var errFrame = errors.New("its git client wrote a frame that is not valid")
 
 func (u *unframe) file(text string) error {
 	words := strings.SplitN(text, " ", 3)
-	if len(words) < 3 || !isOID(words[1]) || len(u.files) == bundle.MaxFiles {
+	if len(words) < 3 ||
+		!isOID(words[1]) ||
+		len(u.files) == bundle.MaxFiles {
 		return errFrame
 	}
 	mode, err := strconv.ParseUint(words[0], 8, 32)
@@ -231,7 +239,9 @@ type wireFinding struct {
 }
 
 // causes are the errors that the parent compares by errors.Is.
-func causes() []error { return []error{errMissing, errNotOffered, errUnsupported, errAuth} }
+func causes() []error {
+	return []error{errMissing, errNotOffered, errUnsupported, errAuth}
+}
 
 func failureOf(err error) failure {
 	var e *diag.Error
@@ -259,7 +269,8 @@ func failureOf(err error) failure {
 // readFailure returns the error that a child reported.
 func readFailure(content []byte) error {
 	var f failure
-	if err := json.Unmarshal(content, &f); err != nil || f.Code == "" {
+	err := json.Unmarshal(content, &f)
+	if err != nil || f.Code == "" {
 		return errFrame
 	}
 	e := &diag.Error{

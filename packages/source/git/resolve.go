@@ -14,7 +14,11 @@ import (
 )
 
 // Resolve implements source.Source.
-func (s *Source) Resolve(ctx context.Context, id lock.ID, query string) (source.Origin, error) {
+func (s *Source) Resolve(
+	ctx context.Context,
+	id lock.ID,
+	query string,
+) (source.Origin, error) {
 	l, err := s.Versions(ctx, id)
 	if err != nil {
 		return source.Origin{}, err
@@ -47,11 +51,13 @@ func (s *Source) Resolve(ctx context.Context, id lock.ID, query string) (source.
 		return source.Origin{}, err
 	}
 	misnamed := ""
-	if tag := prefixOf(id) + strings.TrimPrefix(query, "v"); slices.Contains(l.Misnamed, tag) {
+	tag := prefixOf(id) + strings.TrimPrefix(query, "v")
+	if slices.Contains(l.Misnamed, tag) {
 		misnamed = fmt.Sprintf("; its tag %s is not a release, because releases begin with v", tag)
 	}
 	e := diag.New(diag.VersionNotFound, "resolving %s: %s has no version %s%s", id, l.URL, query, misnamed)
-	if near := suggest.List(query, l.Names(), 3); len(near) > 0 {
+	near := suggest.List(query, l.Names(), 3)
+	if len(near) > 0 {
 		return source.Origin{}, e.WithReason("nearest").WithDetail("nearest", near)
 	}
 	return source.Origin{}, e
@@ -59,8 +65,20 @@ func (s *Source) Resolve(ctx context.Context, id lock.ID, query string) (source.
 
 // pseudo resolves a commit or its prefix. Want is the required pseudo-version, which
 // the commit must be able to have, or "".
-func (s *Source) pseudo(ctx context.Context, l *source.Listing, refs *Refs, prefix, want string) (source.Origin, error) {
-	o := source.Origin{ID: l.ID, URL: l.URL, Commit: prefix, Subdir: l.ID.Subdir, TagSum: l.TagSum, Version: want}
+func (s *Source) pseudo(
+	ctx context.Context,
+	l *source.Listing,
+	refs *Refs,
+	prefix, want string,
+) (source.Origin, error) {
+	o := source.Origin{
+		ID:      l.ID,
+		URL:     l.URL,
+		Commit:  prefix,
+		Subdir:  l.ID.Subdir,
+		TagSum:  l.TagSum,
+		Version: want,
+	}
 	if o.Version == "" {
 		o.Version = prefix
 	}
@@ -74,14 +92,26 @@ func (s *Source) pseudo(ctx context.Context, l *source.Listing, refs *Refs, pref
 	case 1:
 		o.Commit = found[0]
 	default:
-		return source.Origin{}, diag.New(diag.AmbiguousItem, "resolving %s: %d commits of %s begin with %s", l.ID, len(found), l.URL, prefix)
+		return source.Origin{}, diag.New(
+			diag.AmbiguousItem,
+			"resolving %s: %d commits of %s begin with %s",
+			l.ID,
+			len(found),
+			l.URL,
+			prefix,
+		)
 	}
 	return versionOf(h, l, o, want)
 }
 
 // versionOf sets the version of o by its commit: that of its tag, or a pseudo-version
 // after the newest version among its ancestors.
-func versionOf(h *history, l *source.Listing, o source.Origin, want string) (source.Origin, error) {
+func versionOf(
+	h *history,
+	l *source.Listing,
+	o source.Origin,
+	want string,
+) (source.Origin, error) {
 	o.Time = h.time(o.Commit)
 	before := h.ancestors(o.Commit)
 	older := []string{""}
@@ -95,7 +125,12 @@ func versionOf(h *history, l *source.Listing, o source.Origin, want string) (sou
 			older = append(older, v.Version)
 		}
 	}
-	o.Version = lock.PseudoVersion(l.ID, older[len(older)-1], o.Time, o.Commit)
+	o.Version = lock.PseudoVersion(
+		l.ID,
+		older[len(older)-1],
+		o.Time,
+		o.Commit,
+	)
 	if want == "" || want == o.Version {
 		return o, nil
 	}
@@ -105,7 +140,14 @@ func versionOf(h *history, l *source.Listing, o source.Origin, want string) (sou
 			return o, nil
 		}
 	}
-	return source.Origin{}, diag.New(diag.VersionMismatch, "resolving %s at %s: commit %s has the version %s", l.ID, want, o.Commit, o.Version)
+	return source.Origin{}, diag.New(
+		diag.VersionMismatch,
+		"resolving %s at %s: commit %s has the version %s",
+		l.ID,
+		want,
+		o.Commit,
+		o.Version,
+	)
 }
 
 // reachable refuses a commit that no branch or tag contains.
@@ -140,7 +182,11 @@ func (s *Source) history(ctx context.Context, url string, refs *Refs) (*history,
 	})
 }
 
-func (s *Source) loadHistory(ctx context.Context, st *store, refs *Refs) (h *history, err error) {
+func (s *Source) loadHistory(
+	ctx context.Context,
+	st *store,
+	refs *Refs,
+) (h *history, err error) {
 	want := Want{OIDs: refs.Tips(), Depth: Commits, SHA256: refs.SHA256}
 	err = s.repo(st.url).do(ctx, func(ctx context.Context, r Remote) error {
 		dir := ""

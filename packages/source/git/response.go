@@ -14,10 +14,14 @@ const maxAddress = 2000
 // valid.
 func homeOf(req *http.Request, res *http.Response) string {
 	to, err := req.URL.Parse(res.Header.Get("Location"))
-	if err != nil || res.Header.Get("Location") == "" || len(res.Header.Get("Location")) > maxAddress {
+	if err != nil ||
+		res.Header.Get("Location") == "" ||
+		len(res.Header.Get("Location")) > maxAddress {
 		return ""
 	}
-	to.RawQuery, to.Fragment, to.User = "", "", nil
+	to.RawQuery = ""
+	to.Fragment = ""
+	to.User = nil
 	for _, tail := range []string{"/info/refs", "/git-upload-pack"} {
 		to.Path = strings.TrimSuffix(to.Path, tail)
 	}
@@ -27,7 +31,8 @@ func homeOf(req *http.Request, res *http.Response) string {
 // written returns the beginning of a refusal that is plain text, in parentheses, as
 // the git command prints it, or "".
 func written(res *http.Response) string {
-	if kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type")); kind != "text/plain" {
+	kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type"))
+	if kind != "text/plain" {
 		return ""
 	}
 	b, _ := io.ReadAll(io.LimitReader(res.Body, maxMessage))

@@ -48,19 +48,30 @@ const (
 func newStore(c *source.Cache, url string) *store {
 	sum := sha256.Sum256([]byte(url))
 	safe := strings.Map(func(r rune) rune {
-		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '.' || r == '-' {
+		if r >= 'a' && r <= 'z' ||
+			r >= '0' && r <= '9' ||
+			r == '.' ||
+			r == '-' {
 			return r
 		}
 		return '_'
 	}, strings.ToLower(url[strings.Index(url, "://")+1:]))
-	return &store{cache: c, dir: filepath.Join(c.GitDir(), fmt.Sprintf("%s-%x", strings.Trim(safe[:min(60, len(safe))], "._-"), sum[:8])), url: url}
+	return &store{cache: c, dir: filepath.Join(c.GitDir(), fmt.Sprintf(
+		"%s-%x",
+		strings.Trim(safe[:min(60, len(safe))], "._-"),
+		sum[:8],
+	)), url: url}
 }
 
 // base returns the base for writing into the store. rel is the store's own path, or
 // that of a file next to it with a suffix, below the cache.
-func (s *store) base() atomicfile.Base { return s.cache.Base().Below(s.rel("")) }
+func (s *store) base() atomicfile.Base {
+	return s.cache.Base().Below(s.rel(""))
+}
 
-func (s *store) rel(suffix string) string { return "git/" + filepath.Base(s.dir) + suffix }
+func (s *store) rel(suffix string) string {
+	return "git/" + filepath.Base(s.dir) + suffix
+}
 
 // with calls fn while this process has the lock of the store.
 func (s *store) with(ctx context.Context, fn func() error) error {
@@ -91,7 +102,8 @@ const maxSmallFile = 256 << 20
 func (s *store) repository(name string, isSHA256 bool) (string, error) {
 	dir := filepath.Join(s.dir, name)
 	if b, err := openat.ReadRegular(filepath.Join(dir, "config"), maxSmallFile); err == nil {
-		if _, err := os.Stat(filepath.Join(dir, "HEAD")); err == nil && strings.Contains(string(b), configOf(isSHA256)) {
+		_, err := os.Stat(filepath.Join(dir, "HEAD"))
+		if err == nil && strings.Contains(string(b), configOf(isSHA256)) {
 			return dir, s.clearLocks(name)
 		}
 		if err := s.base().RemoveAll(name); err != nil { // unfinished, or the remote has another format now
@@ -99,7 +111,8 @@ func (s *store) repository(name string, isSHA256 bool) (string, error) {
 		}
 	}
 	for _, sub := range []string{"objects/pack", "objects/info", "refs/heads", "refs/tags"} {
-		if err := s.base().MkdirAll(name + "/" + sub); err != nil {
+		err := s.base().MkdirAll(name + "/" + sub)
+		if err != nil {
 			return "", s.unwritable(err)
 		}
 	}
@@ -126,7 +139,8 @@ func (s *store) clearLocks(name string) error {
 		time.Sleep(lockPause)
 	}
 	for _, at := range left {
-		if err := s.base().Remove(at); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		err := s.base().Remove(at)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return s.unwritable(err)
 		}
 	}
@@ -163,7 +177,11 @@ func configOf(isSHA256 bool) string {
 
 // plainConfig writes the settings of a repository of the store, without a remote.
 func plainConfig(dir string, isSHA256 bool) error {
-	return atomicfile.Private(filepath.Dir(dir)).Write(filepath.Base(dir)+"/config", []byte(configOf(isSHA256)), 0o600)
+	return atomicfile.Private(filepath.Dir(dir)).Write(
+		filepath.Base(dir)+"/config",
+		[]byte(configOf(isSHA256)),
+		0o600,
+	)
 }
 
 // discard removes a damaged repository of the store.
@@ -185,7 +203,8 @@ func (s *store) saveRefs(r *Refs) {
 // save writes a file that may be lost, unless it has the same text. Both count as a
 // use of the store for GC.
 func (s *store) save(rel string, b []byte) {
-	if was, err := openat.ReadRegular(filepath.Join(s.dir, filepath.FromSlash(rel)), maxSmallFile); err == nil && bytes.Equal(was, b) {
+	was, err := openat.ReadRegular(filepath.Join(s.dir, filepath.FromSlash(rel)), maxSmallFile)
+	if err == nil && bytes.Equal(was, b) {
 		s.cache.Used(s.dir)
 		return
 	}
@@ -228,6 +247,9 @@ func (s *store) saveSum(o source.Origin, f fetched) {
 }
 
 func (s *store) loadSum(o source.Origin) (f fetched, ok bool) {
-	b, err := openat.ReadRegular(filepath.Join(s.dir, filepath.FromSlash(s.sumFile(o))), maxSmallFile)
+	b, err := openat.ReadRegular(
+		filepath.Join(s.dir, filepath.FromSlash(s.sumFile(o))),
+		maxSmallFile,
+	)
 	return f, err == nil && json.Unmarshal(b, &f) == nil
 }

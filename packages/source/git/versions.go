@@ -19,22 +19,36 @@ func listing(id lock.ID, url string, refs *Refs) *source.Listing {
 	for _, r := range refs.List {
 		tag, ok := strings.CutPrefix(r.Name, "refs/tags/")
 		v := strings.TrimPrefix(tag, prefixOf(id))
-		if ok && strings.HasPrefix(tag, prefixOf(id)) && id.CheckVersion("v"+v) == nil && !lock.IsPseudo("v"+v) {
+		if ok &&
+			strings.HasPrefix(tag, prefixOf(id)) &&
+			id.CheckVersion("v"+v) == nil &&
+			!lock.IsPseudo("v"+v) {
 			l.Misnamed = append(l.Misnamed, tag)
 		}
-		if !ok || id.CheckVersion(v) != nil || lock.IsPseudo(v) || !slices.Contains(id.Tags(v), tag) {
+		if !ok ||
+			id.CheckVersion(v) != nil ||
+			lock.IsPseudo(v) ||
+			!slices.Contains(id.Tags(v), tag) {
 			continue
 		}
 		io.WriteString(sum, r.Name+" "+r.OID+" "+r.Commit+"\n")
 		// The tag bundles/pii/v1.0.0 takes precedence over v1.0.0.
-		if was, taken := best[v]; !taken || len(was.Name) < len(r.Name) {
+		was, taken := best[v]
+		if !taken || len(was.Name) < len(r.Name) {
 			best[v] = r
 		}
 	}
 	for v, r := range best {
-		l.Versions = append(l.Versions, source.Version{Version: v, Ref: r.Name, TagObject: r.TagObject(), Commit: r.Commit})
+		l.Versions = append(l.Versions, source.Version{
+			Version:   v,
+			Ref:       r.Name,
+			TagObject: r.TagObject(),
+			Commit:    r.Commit,
+		})
 	}
-	slices.SortFunc(l.Versions, func(a, b source.Version) int { return lock.CompareVersions(a.Version, b.Version) })
+	slices.SortFunc(l.Versions, func(a, b source.Version) int {
+		return lock.CompareVersions(a.Version, b.Version)
+	})
 	l.TagSum = "t1:" + base64.StdEncoding.EncodeToString(sum.Sum(nil))
 	return l
 }

@@ -96,7 +96,9 @@ func (s Source) Resolve(ctx context.Context, id lock.ID, query string) (source.O
 			return source.Origin{}, noneSelectable(id, h.Name, lines)
 		}
 	}
-	i := slices.IndexFunc(lines, func(l *wire.Line) bool { return l.Version == version })
+	i := slices.IndexFunc(lines, func(l *wire.Line) bool {
+		return l.Version == version
+	})
 	if i < 0 {
 		return source.Origin{}, diag.New(diag.VersionNotFound, "resolving %s %s: registry %s has no such version", id, version, h.Name)
 	}
@@ -143,7 +145,10 @@ func noneSelectable(id lock.ID, host string, lines []*wire.Line) *diag.Error {
 	}
 	err := diag.New(diag.VersionNotFound, "resolving %s: registry %s has no version of it that may be selected%s", id, host, why)
 	if unlisted != "" {
-		return err.WithReason("registry_unlisted").WithDetail("bundle", id.String()).WithDetail("version", unlisted)
+		return err.
+			WithReason("registry_unlisted").
+			WithDetail("bundle", id.String()).
+			WithDetail("version", unlisted)
 	}
 	return err
 }
@@ -153,7 +158,9 @@ func stateError(id lock.ID, l *wire.Line, what string) *diag.Error {
 		what += ": " + strconv.Quote(l.Reason)
 	}
 	return diag.New(diag.VersionNotFound, "resolving %s %s: %s", id, l.Version, what).
-		WithDetail("bundle", id.String()).WithDetail("version", l.Version).WithDetail("state", l.State)
+		WithDetail("bundle", id.String()).
+		WithDetail("version", l.Version).
+		WithDetail("state", l.State)
 }
 
 // Fetch implements source.Source. The archive must have the digest of the origin, and its
@@ -179,7 +186,7 @@ func (s Source) Fetch(ctx context.Context, o source.Origin) (*source.Snapshot, e
 		return nil, err
 	}
 	defer w.Discard()
-	if _, err := wire.Unpack(ctx, bytes.NewReader(b), func(f wire.File) error {
+	_, err = wire.Unpack(ctx, bytes.NewReader(b), func(f wire.File) error {
 		if !source.Carried(f.Path) {
 			return diag.New(diag.PathEscape, "the file %q is not one of a bundle", f.Path)
 		}
@@ -187,7 +194,8 @@ func (s Source) Fetch(ctx context.Context, o source.Origin) (*source.Snapshot, e
 			return err
 		}
 		return w.Add(f.Path, f.Executable, f.Data)
-	}); err != nil {
+	})
+	if err != nil {
 		return nil, diag.Doing("fetching "+o.ID.String()+" "+o.Version, err)
 	}
 	snap, err := w.Commit(ctx, o)
@@ -196,7 +204,10 @@ func (s Source) Fetch(ctx context.Context, o source.Origin) (*source.Snapshot, e
 	}
 	if o.Sum != "" && snap.Sum != o.Sum {
 		return nil, diag.New(diag.HashMismatch, "fetching %s %s: its files do not have the hash that the log names", o.ID, o.Version).
-			WithReason("registry_archive").WithDetail("host", host).WithDetail("expected", o.Sum).WithDetail("found", snap.Sum)
+			WithReason("registry_archive").
+			WithDetail("host", host).
+			WithDetail("expected", o.Sum).
+			WithDetail("found", snap.Sum)
 	}
 	return snap, nil
 }
@@ -205,10 +216,14 @@ func (s Source) archiveError(o source.Origin, host string, err error) error {
 	switch {
 	case client.Deleted(err):
 		return diag.New(diag.VersionNotFound, "fetching %s %s: registry %s deleted it; copies that are installed, vendored or in the cache stay usable", o.ID, o.Version, host).
-			WithReason("registry_deleted").WithDetail("bundle", o.ID.String()).WithDetail("version", o.Version)
+			WithReason("registry_deleted").
+			WithDetail("bundle", o.ID.String()).
+			WithDetail("version", o.Version)
 	case errors.Is(err, fs.ErrNotExist):
 		return diag.New(diag.SourceNotFound, "fetching %s %s: registry %s does not have its archive", o.ID, o.Version, host).
-			WithReason("registry_archive_missing").WithDetail("bundle", o.ID.String()).WithDetail("version", o.Version)
+			WithReason("registry_archive_missing").
+			WithDetail("bundle", o.ID.String()).
+			WithDetail("version", o.Version)
 	}
 	return err
 }
@@ -219,7 +234,9 @@ func (s Source) Revalidate(ctx context.Context, o source.Origin) error {
 	if err != nil {
 		return err
 	}
-	i := slices.IndexFunc(lines, func(l *wire.Line) bool { return l.Version == o.Version })
+	i := slices.IndexFunc(lines, func(l *wire.Line) bool {
+		return l.Version == o.Version
+	})
 	if i < 0 {
 		return diag.New(diag.Rollback, "comparing %s %s with registry %s: the index does not list it any more", o.ID, o.Version, h.Name).
 			WithReason("registry_older").WithDetail("host", h.Name)
@@ -254,7 +271,12 @@ func (s Source) State(ctx context.Context, o source.Origin) (state, reason strin
 
 // ReadFile implements source.FileReader: the key documents of the namespace, under the
 // names that a repository would keep them by.
-func (s Source) ReadFile(ctx context.Context, o source.Origin, name string, _ int64) ([]byte, error) {
+func (s Source) ReadFile(
+	ctx context.Context,
+	o source.Origin,
+	name string,
+	_ int64,
+) ([]byte, error) {
 	missing := diag.New(diag.SourceNotFound, "looking for %s of %s: the registry does not serve it", name, o.ID)
 	host, id, err := idOf(o.ID)
 	if err != nil {
@@ -274,7 +296,10 @@ func (s Source) ReadFile(ctx context.Context, o source.Origin, name string, _ in
 	}
 	for _, k := range ns.Keys {
 		fp, err := wire.ParseKey(k.Key)
-		if err == nil && fp != (sign.Fingerprint{}) && doc.FileName(doc.KindKey, fp) == base && k.Document != "" {
+		if err == nil &&
+			fp != (sign.Fingerprint{}) &&
+			doc.FileName(doc.KindKey, fp) == base &&
+			k.Document != "" {
 			return []byte(k.Document), nil
 		}
 	}

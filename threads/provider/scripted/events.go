@@ -50,14 +50,28 @@ func anthropicEvents(step *Step, n int, model string) []event {
 	if u.Mode == "late" {
 		start = object{"input_tokens": 0, "output_tokens": 0}
 	}
-	msg := object{"id": fmt.Sprintf("msg_%d", n), "type": "message", "role": "assistant", "model": model, "content": []any{}, "stop_reason": nil, "stop_sequence": nil}
+	msg := object{
+		"id":            fmt.Sprintf("msg_%d", n),
+		"type":          "message",
+		"role":          "assistant",
+		"model":         model,
+		"content":       []any{},
+		"stop_reason":   nil,
+		"stop_sequence": nil,
+	}
 	if u.Mode != "missing" {
 		msg["usage"] = start
 	}
 	a.add("message_start", object{"message": msg})
 	a.add("ping", object{})
 	if t := s.Reasoning; t.Text != "" || t.Signature != "" {
-		a.block(object{"type": "thinking", "thinking": "", "signature": ""}, "thinking_delta", "thinking", pieces(t.Text), object{"type": "signature_delta", "signature": t.Signature})
+		a.block(
+			object{"type": "thinking", "thinking": "", "signature": ""},
+			"thinking_delta",
+			"thinking",
+			pieces(t.Text),
+			object{"type": "signature_delta", "signature": t.Signature},
+		)
 	}
 	if s.Reasoning.Redacted != "" {
 		a.block(object{"type": "redacted_thinking", "data": s.Reasoning.Redacted}, "", "", nil, nil)
@@ -69,7 +83,18 @@ func anthropicEvents(step *Step, n int, model string) []event {
 		a.block(object{"type": "text", "text": ""}, "text_delta", "text", pieces(text), nil)
 	}
 	for i, c := range s.Calls {
-		a.block(object{"type": "tool_use", "id": c.id("toolu", n, i), "name": c.Name, "input": object{}}, "input_json_delta", "partial_json", append([]string{""}, pieces(c.arguments())...), nil)
+		a.block(
+			object{
+				"type":  "tool_use",
+				"id":    c.id("toolu", n, i),
+				"name":  c.Name,
+				"input": object{},
+			},
+			"input_json_delta",
+			"partial_json",
+			append([]string{""}, pieces(c.arguments())...),
+			nil,
+		)
 	}
 	a.end(s)
 	return a.out
@@ -176,9 +201,20 @@ func chatEvents(step *Step, n int, model string, usage bool) []event {
 		c.delta(object{"refusal": p}, nil)
 	}
 	for i, call := range s.Calls {
-		c.delta(object{"tool_calls": []any{object{"index": i, "id": call.id("call", n, i), "type": "function", "function": object{"name": call.Name, "arguments": ""}}}}, nil)
+		c.delta(
+			object{"tool_calls": []any{object{
+				"index":    i,
+				"id":       call.id("call", n, i),
+				"type":     "function",
+				"function": object{"name": call.Name, "arguments": ""},
+			}}},
+			nil,
+		)
 		for _, p := range pieces(call.arguments()) {
-			c.delta(object{"tool_calls": []any{object{"index": i, "function": object{"arguments": p}}}}, nil)
+			c.delta(
+				object{"tool_calls": []any{object{"index": i, "function": object{"arguments": p}}}},
+				nil,
+			)
 		}
 	}
 	stop := s.Stop
@@ -213,15 +249,28 @@ type chatWriter struct {
 }
 
 func (c *chatWriter) chunk() object {
-	return object{"id": fmt.Sprintf("chatcmpl-%d", c.n), "object": "chat.completion.chunk", "created": 1700000000, "model": c.model}
+	return object{
+		"id":      fmt.Sprintf("chatcmpl-%d", c.n),
+		"object":  "chat.completion.chunk",
+		"created": 1700000000,
+		"model":   c.model,
+	}
 }
 
 func (c *chatWriter) delta(delta object, finish any) {
 	chunk := c.chunk()
-	chunk["choices"] = []any{object{"index": 0, "delta": delta, "logprobs": nil, "finish_reason": finish}}
+	chunk["choices"] = []any{object{
+		"index":         0,
+		"delta":         delta,
+		"logprobs":      nil,
+		"finish_reason": finish,
+	}}
 	switch {
 	case c.usage.Mode == "growing":
-		chunk["usage"] = c.counts(min(int64(len(c.out)), c.usage.Output))
+		chunk["usage"] = c.counts(min(
+			int64(len(c.out)),
+			c.usage.Output,
+		))
 	case c.counted:
 		chunk["usage"] = nil // every chunk has the member, the last one its value
 	}

@@ -22,7 +22,10 @@ func ollamaEvents(step *Step, n int, model string) []event {
 	}
 	for i, c := range s.Calls {
 		fn := object{"index": i, "name": c.Name, "arguments": json.RawMessage(c.arguments())}
-		w.line(object{"content": "", "tool_calls": []any{object{"id": c.id("call", n, i), "function": fn}}}, nil)
+		w.line(
+			object{"content": "", "tool_calls": []any{object{"id": c.id("call", n, i), "function": fn}}},
+			nil,
+		)
 	}
 	end := object{"done": true, "done_reason": cmp.Or(s.Stop, "stop"), "total_duration": 1000}
 	if s.Usage.Mode != "missing" { // what a cache gave is not apart
@@ -39,7 +42,12 @@ type ollamaWriter struct {
 
 // line writes a piece of the message; end has the members of the last line.
 func (w *ollamaWriter) line(msg, end object) {
-	out := object{"model": w.model, "created_at": "2023-11-14T22:13:20Z", "message": with(object{"role": "assistant"}, msg), "done": false}
+	out := object{
+		"model":      w.model,
+		"created_at": "2023-11-14T22:13:20Z",
+		"message":    with(object{"role": "assistant"}, msg),
+		"done":       false,
+	}
 	w.out = append(w.out, event{data: raw(with(out, end)), final: end != nil})
 }
 

@@ -21,7 +21,13 @@ type request struct {
 // readRequest checks a request by the rules of the published description and returns
 // what expectations need, or the first rule that it breaks.
 func readRequest(dialect string, r *http.Request, body []byte) (*request, string) {
-	path := map[string]string{Anthropic: "/v1/messages", Chat: "/chat/completions", Responses: "/responses", Gemini: ":streamGenerateContent", Ollama: "/api/chat"}[dialect]
+	path := map[string]string{
+		Anthropic: "/v1/messages",
+		Chat:      "/chat/completions",
+		Responses: "/responses",
+		Gemini:    ":streamGenerateContent",
+		Ollama:    "/api/chat",
+	}[dialect]
 	switch {
 	case r.Method != http.MethodPost:
 		return nil, "the method is " + r.Method
@@ -199,7 +205,10 @@ func (in *wireRequest) chat(out *request) string {
 		return "both max_tokens and max_completion_tokens"
 	}
 	for _, t := range in.Tools {
-		if t.Type != "function" || t.Function == nil || t.Function.Name == "" || !isObject(t.Function.Parameters) {
+		if t.Type != "function" ||
+			t.Function == nil ||
+			t.Function.Name == "" ||
+			!isObject(t.Function.Parameters) {
 			return "a tool is not a function with parameters"
 		}
 		out.tools = append(out.tools, t.Function.Name)
@@ -225,7 +234,10 @@ func (in *wireRequest) chat(out *request) string {
 			return fmt.Sprintf("messages[%d] has the role %q or no content", i, m.Role)
 		}
 		for _, c := range m.Calls {
-			if c.Type != "function" || c.ID == "" || c.Function.Name == "" || c.Function.Arguments == nil {
+			if c.Type != "function" ||
+				c.ID == "" ||
+				c.Function.Name == "" ||
+				c.Function.Arguments == nil {
 				return fmt.Sprintf("messages[%d] has a tool call that is not complete", i)
 			}
 			open = append(open, c.ID)
@@ -246,7 +258,9 @@ func (e *Expect) check(r *request) string {
 		return fmt.Sprintf("the last message is of %q, not %q", r.role, e.LastRole)
 	}
 	within := func(all []string, want string) bool {
-		return slices.ContainsFunc(all, func(s string) bool { return strings.Contains(s, want) })
+		return slices.ContainsFunc(all, func(s string) bool {
+			return strings.Contains(s, want)
+		})
 	}
 	for _, want := range e.Text {
 		if !within(r.texts, want) {

@@ -67,7 +67,8 @@ func (w *responsesWriter) state(kind, status string, output int64) {
 	if w.stop != "" {
 		r["incomplete_details"] = object{"reason": w.stop}
 	}
-	if last := status != "in_progress"; w.usage.Mode != "missing" && (last || w.usage.Mode == "growing") {
+	last := status != "in_progress"
+	if w.usage.Mode != "missing" && (last || w.usage.Mode == "growing") {
 		u := w.usage
 		written := u.CacheWrite5m + u.CacheWrite1h
 		input := u.Input + u.CacheRead + written
@@ -122,7 +123,13 @@ func (w *responsesWriter) reasoning(t Reasoning) {
 
 // message writes a message of one part, whose text is the member key.
 func (w *responsesWriter) message(kind, key, text string, more object) {
-	start := object{"id": w.id("msg"), "type": "message", "role": "assistant", "status": "in_progress", "content": []any{}}
+	start := object{
+		"id":      w.id("msg"),
+		"type":    "message",
+		"role":    "assistant",
+		"status":  "in_progress",
+		"content": []any{},
+	}
 	empty := with(object{"type": kind, key: ""}, more)
 	part := with(empty, object{key: text})
 	w.item(start, with(start, object{"status": "completed", "content": []any{part}}), func(at object) {
@@ -137,7 +144,14 @@ func (w *responsesWriter) message(kind, key, text string, more object) {
 }
 
 func (w *responsesWriter) call(c Call, i int) {
-	start := object{"id": w.id("fc"), "type": "function_call", "status": "in_progress", "call_id": c.id("call", w.n, i), "name": c.Name, "arguments": ""}
+	start := object{
+		"id":        w.id("fc"),
+		"type":      "function_call",
+		"status":    "in_progress",
+		"call_id":   c.id("call", w.n, i),
+		"name":      c.Name,
+		"arguments": "",
+	}
 	if space, name, ok := strings.Cut(c.Name, "."); ok { // a namespace, as in the names of Expect
 		start["namespace"], start["name"] = space, name
 	}
@@ -239,7 +253,9 @@ func (in *responsesRequest) items(out *request) string {
 			out.role, out.results = "tool", append(out.results, texts(bs)...)
 		case "", "message":
 			bs, ok := blocks(it.Content)
-			if !ok || len(bs) == 0 || !slices.Contains([]string{"user", "assistant", "system", "developer"}, it.Role) {
+			if !ok ||
+				len(bs) == 0 ||
+				!slices.Contains([]string{"user", "assistant", "system", "developer"}, it.Role) {
 				return fmt.Sprintf("input[%d] has the role %q or no content", i, it.Role)
 			}
 			if len(open) > 0 && it.Role == "user" {

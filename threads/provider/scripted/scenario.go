@@ -177,7 +177,9 @@ func readSend(r *tree.Reader, usage Usage) Send {
 // readUsage reads counts; def has those that are left out.
 func readUsage(u *tree.Reader, def Usage) Usage {
 	u.Only("input", "cache_read", "cache_write_5m", "cache_write_1h", "output", "reasoning", "mode")
-	count := func(key string, def int64) int64 { return u.Int(key, def, 0, math.MaxInt32) }
+	count := func(key string, def int64) int64 {
+		return u.Int(key, def, 0, math.MaxInt32)
+	}
 	return Usage{
 		Input:        count("input", def.Input),
 		CacheRead:    count("cache_read", def.CacheRead),

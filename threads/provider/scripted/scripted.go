@@ -170,7 +170,11 @@ func (s *Server) log(e entry) {
 }
 
 // check returns why a request is refused, or "", and the results of tools in it.
-func (s *Server) check(r *http.Request, body []byte, step *Step) (problem string, results []string) {
+func (s *Server) check(
+	r *http.Request,
+	body []byte,
+	step *Step,
+) (problem string, results []string) {
 	if step == nil {
 		return fmt.Sprintf("the scenario has %d steps only, and none that is left is for this request", len(s.Scenario.Steps)), nil
 	}
@@ -198,11 +202,22 @@ func (s *Server) errorBody(kind, text string) []byte {
 	if s.Scenario.Dialect == Ollama {
 		return raw(object{"error": text})
 	}
-	return raw(map[string]any{"error": map[string]any{"message": text, "type": kind, "param": nil, "code": nil}})
+	return raw(map[string]any{"error": map[string]any{
+		"message": text,
+		"type":    kind,
+		"param":   nil,
+		"code":    nil,
+	}})
 }
 
 // answer writes the answer to request n.
-func (s *Server) answer(w http.ResponseWriter, r *http.Request, step *Step, body []byte, n int) {
+func (s *Server) answer(
+	w http.ResponseWriter,
+	r *http.Request,
+	step *Step,
+	body []byte,
+	n int,
+) {
 	f := step.Fault
 	select {
 	case <-r.Context().Done():
@@ -328,7 +343,12 @@ func (s *Server) written(events []event) []byte {
 }
 
 // stream writes the bytes in the pieces and with the pauses of the step.
-func (s *Server) stream(w http.ResponseWriter, r *http.Request, step *Step, b []byte) {
+func (s *Server) stream(
+	w http.ResponseWriter,
+	r *http.Request,
+	step *Step,
+	b []byte,
+) {
 	flush := func() {}
 	if f, ok := w.(http.Flusher); ok {
 		flush = f.Flush
@@ -378,7 +398,13 @@ type event struct {
 // errorEvent returns the data of an event that is an error.
 func (s *Server) errorEvent(e *StreamError) []byte {
 	if s.Scenario.Dialect == Responses {
-		return raw(object{"type": "error", "code": e.Type, "message": e.Message, "param": nil, "sequence_number": 9})
+		return raw(object{
+			"type":            "error",
+			"code":            e.Type,
+			"message":         e.Message,
+			"param":           nil,
+			"sequence_number": 9,
+		})
 	}
 	return s.errorBody(e.Type, e.Message)
 }

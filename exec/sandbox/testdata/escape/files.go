@@ -283,7 +283,8 @@ func bindOver(a []string) error {
 // replaceParent moves a directory that contains a protected path away, and makes the
 // path again.
 func replaceParent(a []string) error {
-	dir, path := a[0], a[1]
+	dir := a[0]
+	path := a[1]
 	if err := os.Rename(dir, dir+"-moved"); err != nil {
 		return err
 	}
@@ -336,7 +337,8 @@ func relink(a []string) error {
 // exchangeForever exchanges pairs of directories until a file exists. The program has reached
 // something if an exchange succeeded.
 func exchangeForever(a []string) error {
-	done, last := 0, error(nil)
+	done := 0
+	last := error(nil)
 	for {
 		if _, err := os.Lstat(a[0]); err == nil {
 			break

@@ -92,7 +92,8 @@ func unshare(flags int) error { return unix.Unshare(flags) }
 // cloneIntoCgroup starts a process in the cgroup of a directory that it can open.
 func cloneIntoCgroup(a []string) error {
 	var args struct{ flags, pidfd, childTID, parentTID, exitSignal, stack, stackSize, tls, setTID, setTIDSize, cgroup uint64 }
-	args.flags, args.exitSignal = unix.CLONE_INTO_CGROUP, uint64(unix.SIGCHLD)
+	args.flags = unix.CLONE_INTO_CGROUP
+	args.exitSignal = uint64(unix.SIGCHLD)
 	fd, err := unix.Open("/", unix.O_PATH|unix.O_DIRECTORY, 0)
 	if err != nil {
 		return err

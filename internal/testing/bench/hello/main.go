@@ -27,7 +27,9 @@ func main() {
 	if len(os.Args) == 2 && os.Args[1] == "rye" {
 		serve = rye
 	} else if len(os.Args) > 2 && os.Args[1] == "start" {
-		serve = func(ctx context.Context) error { return tool(ctx, start(os.Args[2:])) }
+		serve = func(ctx context.Context) error {
+			return tool(ctx, start(os.Args[2:]))
+		}
 	}
 	if err := serve(context.Background()); err != nil {
 		fmt.Fprintln(os.Stderr, "hello:", err)
@@ -35,10 +37,14 @@ func main() {
 	}
 }
 
-func schema() json.RawMessage { return json.RawMessage(`{"type":"object"}`) }
+func schema() json.RawMessage {
+	return json.RawMessage(`{"type":"object"}`)
+}
 
 func sdk(ctx context.Context) error {
-	return tool(ctx, func(context.Context) (string, error) { return answer, nil })
+	return tool(ctx, func(context.Context) (string, error) {
+		return answer, nil
+	})
 }
 
 // start starts a program and returns its output.
@@ -78,12 +84,18 @@ func (verbs) Call(context.Context, agent.Request) *agent.Reply {
 	return &agent.Reply{Text: []byte(answer)}
 }
 
-func (verbs) Prompts(context.Context) ([]agent.Prompt, error) { return nil, nil }
+func (verbs) Prompts(context.Context) ([]agent.Prompt, error) {
+	return nil, nil
+}
 
 func (verbs) Prompt(context.Context, string, map[string]string) (*agent.PromptText, error) {
 	return &agent.PromptText{}, nil
 }
 
-func (verbs) Resources(context.Context) ([]agent.Resource, error) { return nil, nil }
+func (verbs) Resources(context.Context) ([]agent.Resource, error) {
+	return nil, nil
+}
 
-func (verbs) Resource(context.Context, string) (text, mime string, err error) { return "", "", nil }
+func (verbs) Resource(context.Context, string) (text, mime string, err error) {
+	return "", "", nil
+}

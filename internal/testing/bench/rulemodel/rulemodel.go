@@ -83,13 +83,19 @@ func (m *Model) Stats() Stats {
 }
 
 // AcceptAll makes the model answer requests of programs whose tools it does not check.
-func (m *Model) AcceptAll() { m.server.Lenient = true }
+func (m *Model) AcceptAll() {
+	m.server.Lenient = true
+}
 
 // Problems returns the rules of the dialect that requests broke.
-func (m *Model) Problems() []string { return m.server.Problems() }
+func (m *Model) Problems() []string {
+	return m.server.Problems()
+}
 
 // ServeHTTP implements http.Handler.
-func (m *Model) ServeHTTP(w http.ResponseWriter, r *http.Request) { m.server.ServeHTTP(w, r) }
+func (m *Model) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	m.server.ServeHTTP(w, r)
+}
 
 // choose answers a request by the rule whose marker it contains.
 func (m *Model) choose(body []byte) *scripted.Step {
