@@ -14,6 +14,7 @@ import (
 	"github.com/ryeos/rye/internal/cmd/mcp"
 	"github.com/ryeos/rye/internal/cmd/packages"
 	"github.com/ryeos/rye/internal/cmd/provider"
+	"github.com/ryeos/rye/internal/cmd/registry"
 	"github.com/ryeos/rye/internal/cmd/run"
 	"github.com/ryeos/rye/internal/cmd/self"
 	"github.com/ryeos/rye/internal/cmd/serve"
@@ -78,7 +79,7 @@ func commands(only string) []*cli.Command {
 		{"vendor", packages.VendorCommand},
 		{"cache", packages.CacheCommand},
 		{"bundle", bundle.Command},
-		{"registry", registryCommand},
+		{"registry", registry.Command},
 		{"mcp", mcp.Command},
 		{"serve", serve.Command},
 		{"audit", packages.AuditCommand},

@@ -52,6 +52,7 @@ func layers() []layer {
 			{"internal/cmd/mcp", everything()},
 			{"internal/cmd/packages", everything()},
 			{"internal/cmd/provider", everything()},
+			{"internal/cmd/registry", everything()},
 			{"internal/cmd/run", everything()},
 			{"internal/cmd/serve", everything()},
 			{"internal/cmd/test", everything()},

@@ -1,4 +1,4 @@
-package main
+package registry
 
 import (
 	"context"
@@ -13,7 +13,8 @@ import (
 	"github.com/ryeos/rye/trust/doc"
 )
 
-func registryCommand() *cli.Command {
+// Command returns the commands for registries.
+func Command() *cli.Command {
 	return &cli.Command{
 		Name:  "registry",
 		Group: env.PackagesGroup,
