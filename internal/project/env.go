@@ -166,8 +166,8 @@ type ToolServer struct {
 	Close   func()   // ends the server and its calls
 }
 
-// keys returns the named keys that the user has.
-func (e *Env) keys(names []string) (map[string]string, error) {
+// KeyValues returns the named keys that the user has.
+func (e *Env) KeyValues(names []string) (map[string]string, error) {
 	found, err := e.Keys().Find(names...)
 	out := map[string]string{}
 	for name, k := range found {

@@ -14,8 +14,8 @@ import (
 	"github.com/ryeos/rye/threads/provider"
 )
 
-// priceWarnings returns which prices of the models of a thread are old.
-func (p *Project) priceWarnings(ctx context.Context, services []*threads.Service) ([]string, error) {
+// PriceWarnings returns which prices of the models of a thread are old.
+func (p *Project) PriceWarnings(ctx context.Context, services []*threads.Service) ([]string, error) {
 	age, err := p.PricesAge(ctx)
 	if err != nil {
 		return nil, err

@@ -283,7 +283,7 @@ func (p *Project) newExecutor() *exec.Executor {
 		Locked:      p.Env.KeepsLock(),
 		Grace:       p.Env.Grace,
 		Warn:        p.warnDrift(),
-		Keys:        p.Env.keys,
+		Keys:        p.Env.KeyValues,
 		Consent:     p.Consent(),
 		Consented:   p.consented,
 		Natives:     p.natives(),

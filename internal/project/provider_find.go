@@ -16,16 +16,16 @@ import (
 	"github.com/ryeos/rye/threads/provider"
 )
 
-// foundProvider is a provider item as it is used.
-type foundProvider struct {
-	item   *resolve.Item
+// FoundProvider is a provider item as it is used.
+type FoundProvider struct {
+	Item   *resolve.Item
 	Config *provider.Config
-	why    error // why it cannot be used here; nil if it can
+	Why    error // why it cannot be used here; nil if it can
 }
 
 // Provider finds a provider item, and reports whether the allowance permits it and its
 // keys are present.
-func (p *Project) Provider(ctx context.Context, id string) (*foundProvider, error) {
+func (p *Project) Provider(ctx context.Context, id string) (*FoundProvider, error) {
 	ref, err := item.ParseRef(id, item.Tool)
 	if err != nil {
 		return nil, diag.New(diag.Usage, "reading the provider %q: %w", id, err)
@@ -38,7 +38,7 @@ func (p *Project) Provider(ctx context.Context, id string) (*foundProvider, erro
 	if it.Meta.ToolType != exec.ProviderType {
 		return nil, diag.New(diag.ConfigError, "using %s as a provider: its tool_type is %q, not %s", it.Ref, it.Meta.ToolType, exec.ProviderType)
 	}
-	f := &foundProvider{item: it}
+	f := &FoundProvider{Item: it}
 	if f.Config, err = p.PricedProvider(ctx, it); err != nil {
 		return nil, err
 	}
@@ -52,7 +52,7 @@ func (p *Project) Provider(ctx context.Context, id string) (*foundProvider, erro
 	}
 	switch {
 	case f.Config.Program != nil && p.notInstalled(f.Config) != "":
-		f.why = diag.New(
+		f.Why = diag.New(
 			diag.AuthRequired,
 			"using %s: %s is not installed, or not in the PATH",
 			it.Ref,
@@ -60,9 +60,9 @@ func (p *Project) Provider(ctx context.Context, id string) (*foundProvider, erro
 		).
 			WithReason("no_program")
 	case !a.AllowsProvider(it.Ref.ID):
-		f.why = diag.New(diag.PolicyDenied, "using %s: providers of config:%s does not permit it", it.Ref, policy.AllowanceID)
+		f.Why = diag.New(diag.PolicyDenied, "using %s: providers of config:%s does not permit it", it.Ref, policy.AllowanceID)
 	case len(missing) > 0:
-		f.why = diag.New(
+		f.Why = diag.New(
 			diag.AuthRequired,
 			"using %s: the environment lacks %s",
 			it.Ref,
@@ -74,9 +74,9 @@ func (p *Project) Provider(ctx context.Context, id string) (*foundProvider, erro
 	return f, nil
 }
 
-// namedProvider returns the provider that a person or a directive names: by its id, or by the
+// NamedProvider returns the provider that a person or a directive names: by its id, or by the
 // last part of an id below ProviderDir, as the commands for providers accept it.
-func (p *Project) namedProvider(ctx context.Context, name string) (*foundProvider, error) {
+func (p *Project) NamedProvider(ctx context.Context, name string) (*FoundProvider, error) {
 	f, err := p.Provider(ctx, name)
 	if diag.CodeOf(err) != diag.ToolNotFound {
 		return f, err
@@ -100,15 +100,15 @@ func (p *Project) notInstalled(c *provider.Config) string {
 	return ""
 }
 
-// providerKeys returns the values of the keys of the providers of a thread.
-func (p *Project) providerKeys(ctx context.Context, services []*threads.Service) (map[string]string, error) {
+// ProviderKeys returns the values of the keys of the providers of a thread.
+func (p *Project) ProviderKeys(ctx context.Context, services []*threads.Service) (map[string]string, error) {
 	out := map[string]string{}
 	for _, s := range services {
 		f, err := p.Provider(ctx, s.Provider.ID)
 		if err != nil {
 			return nil, err
 		}
-		found, err := p.Env.keys(f.Config.Keys)
+		found, err := p.Env.KeyValues(f.Config.Keys)
 		if err != nil {
 			return nil, err
 		}
@@ -119,7 +119,7 @@ func (p *Project) providerKeys(ctx context.Context, services []*threads.Service)
 
 // missingKeys returns the keys that the user does not have.
 func (p *Project) missingKeys(names []string) ([]string, error) {
-	found, err := p.Env.keys(names)
+	found, err := p.Env.KeyValues(names)
 	return slices.DeleteFunc(slices.Clone(names), func(name string) bool {
 		return found[name] != ""
 	}), err

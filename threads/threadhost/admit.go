@@ -8,6 +8,7 @@ import (
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/threads"
+	"github.com/ryeos/rye/threads/prepare"
 	"github.com/ryeos/rye/threads/settings"
 	"github.com/ryeos/rye/threads/store"
 )
@@ -29,7 +30,7 @@ func (r *Run) Admit(
 	ctx context.Context,
 	child store.Thread,
 	o *Options,
-	prepared *project.PreparedThread,
+	prepared *prepare.Prepared,
 ) (threads.Limits, error) {
 	l := prepared.Limits
 	a, _, err := r.Project.Allowance(ctx)
@@ -91,7 +92,7 @@ func (r *Run) terms(
 	t *threads.Thread,
 	call string,
 	o *Options,
-	prepared *project.PreparedThread,
+	prepared *prepare.Prepared,
 ) (store.Terms, error) {
 	keep, err := t.NextCall()
 	if err != nil {
@@ -123,14 +124,14 @@ func firstCall(
 	ctx context.Context,
 	p *project.Project,
 	o *Options,
-	prepared *project.PreparedThread,
+	prepared *prepare.Prepared,
 ) (policy.USD, error) {
 	if len(prepared.Services) == 0 {
 		return 0, nil
 	}
 	child := *prepared
-	child.HoldBelow(o.Held, o.isChild())                               // as its process does
-	r := &Run{PreparedThread: &child, Project: p.For(nil), Options: o} // not the project of the thread that starts it
+	child.HoldBelow(o.Held, o.isChild())                         // as its process does
+	r := &Run{Prepared: &child, Project: p.For(nil), Options: o} // not the project of the thread that starts it
 	prompt, err := r.compose(alone{ctx})
 	if err != nil {
 		return 0, err

@@ -14,6 +14,7 @@ import (
 	"github.com/ryeos/rye/primary"
 	"github.com/ryeos/rye/threads/attach"
 	"github.com/ryeos/rye/threads/message"
+	"github.com/ryeos/rye/threads/prepare"
 )
 
 // readTool is the tool that reads the file of an input for everyone but a person.
@@ -27,7 +28,7 @@ func Attachments(
 	ctx context.Context,
 	p *project.Project,
 	o *Options,
-	prepared *project.PreparedThread,
+	prepared *prepare.Prepared,
 ) ([]message.Block, error) {
 	if o.Replay != nil {
 		return o.Replay.Attachments()
@@ -133,7 +134,7 @@ func (r *Run) forModel(ctx context.Context, b message.Block) (message.Block, err
 }
 
 // promptInputs returns the inputs as the text of the directive has them: of a file its name.
-func promptInputs(r *project.PreparedThread) map[string]any {
+func promptInputs(r *prepare.Prepared) map[string]any {
 	out := map[string]any{}
 	for name, value := range r.Inputs {
 		is := slices.ContainsFunc(r.Directive.Inputs, func(in item.Input) bool {

@@ -54,13 +54,13 @@ func (r *Run) follow(
 			o.Message = "" // it is a part of the conversation
 		}
 		next := &Run{
-			PreparedThread: r.PreparedThread,
-			Project:        r.Project,
-			Options:        &o,
-			id:             res.ContinuedBy,
-			Account:        r.Account,
-			carried:        res.Carried(),
-			attachments:    withoutData(r.attachments),
+			Prepared:    r.Prepared,
+			Project:     r.Project,
+			Options:     &o,
+			id:          res.ContinuedBy,
+			Account:     r.Account,
+			carried:     res.Carried(),
+			attachments: withoutData(r.attachments),
 		}
 		r = next
 		res, err = r.start(ctx)
@@ -88,7 +88,7 @@ func (r *Run) start(ctx context.Context) (*threads.Result, error) {
 		return nil, err
 	}
 	if r.Options.Started != nil {
-		p := *r.PreparedThread
+		p := *r.Prepared
 		p.Before = r.carried.Cost
 		r.Options.Started(&p, r.id)
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/ryeos/rye/primary"
 	"github.com/ryeos/rye/resolve"
 	"github.com/ryeos/rye/threads"
+	"github.com/ryeos/rye/threads/prepare"
 	"github.com/ryeos/rye/threads/steps"
 	"github.com/ryeos/rye/threads/transcript"
 )
@@ -73,11 +74,11 @@ func Explain(ctx context.Context, p *project.Project, o *Options) (*Plan, error)
 	if err != nil {
 		return nil, err
 	}
-	prepared, err := p.PrepareThread(ctx, o.Request())
+	prepared, err := prepare.Directive(ctx, p, o.Request())
 	if err != nil {
 		return nil, err
 	}
-	r := &Run{PreparedThread: prepared, Project: p, Options: o}
+	r := &Run{Prepared: prepared, Project: p, Options: o}
 	d := prepared.Directive
 	out := &Plan{
 		Ref:       prepared.Ref,
@@ -254,7 +255,7 @@ func loopSteps(
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, project.IdentityOf(it))
+		out = append(out, prepare.IdentityOf(it))
 	}
 	return slices.Clip(out), nil
 }

@@ -26,6 +26,7 @@ import (
 	"github.com/ryeos/rye/resolve/space"
 	"github.com/ryeos/rye/threads"
 	"github.com/ryeos/rye/threads/message"
+	"github.com/ryeos/rye/threads/prepare"
 	"github.com/ryeos/rye/threads/steps"
 )
 
@@ -47,13 +48,13 @@ func (r *Run) material(ctx context.Context) (*steps.Material, error) {
 			Version: it.Meta.Version,
 			Body:    d.Body,
 		},
-		Inputs:       promptInputs(r.PreparedThread),
+		Inputs:       promptInputs(r.Prepared),
 		Attachments:  withoutData(r.attachments),
-		Accepts:      accepts(r.PreparedThread),
+		Accepts:      accepts(r.Prepared),
 		Outputs:      steps.Fields(d.Outputs),
 		Capabilities: r.Caps(),
 		Message:      r.Options.Message,
-		Window:       window(r.PreparedThread),
+		Window:       window(r.Prepared),
 		Facts:        r.facts(ctx),
 	}
 	if r.carried != nil && r.carried.Follows != "" {
@@ -359,11 +360,11 @@ func Render(ctx context.Context, p *project.Project, o *Options) (*Rendered, err
 	if err != nil {
 		return nil, err
 	}
-	prepared, err := p.PrepareThread(ctx, o.Request())
+	prepared, err := prepare.Directive(ctx, p, o.Request())
 	if err != nil {
 		return nil, err
 	}
-	r := &Run{PreparedThread: prepared, Project: p, Options: o}
+	r := &Run{Prepared: prepared, Project: p, Options: o}
 	if r.attachments, err = Attachments(ctx, p, o, prepared); err != nil {
 		return nil, err
 	}
@@ -389,7 +390,7 @@ func Render(ctx context.Context, p *project.Project, o *Options) (*Rendered, err
 }
 
 // firstRequest returns the request of a prompt.
-func firstRequest(r *project.PreparedThread, s *threads.Service, prompt *threads.Prompt) *message.Request {
+func firstRequest(r *prepare.Prepared, s *threads.Service, prompt *threads.Prompt) *message.Request {
 	req := &message.Request{Model: s.Model, MaxOutput: min(s.MaxOutput, r.MaxOutput), Messages: []message.Message{{Role: message.User, Blocks: prompt.Message.Blocks}}}
 	for _, b := range prompt.System {
 		req.System = append(req.System, message.TextBlock(b.Text))
@@ -407,7 +408,7 @@ func sizeOfPrompt(p *threads.Prompt) (int64, error) {
 }
 
 // window returns the window of the model, 0 if there is none.
-func window(r *project.PreparedThread) int64 {
+func window(r *prepare.Prepared) int64 {
 	if len(r.Services) == 0 {
 		return 0
 	}
@@ -415,7 +416,7 @@ func window(r *project.PreparedThread) int64 {
 }
 
 // accepts returns the kinds of input of the model. A recording does not state them.
-func accepts(r *project.PreparedThread) []string {
+func accepts(r *prepare.Prepared) []string {
 	if len(r.Services) == 0 {
 		return acceptedBy(&threads.Service{})
 	}
@@ -439,7 +440,7 @@ func (r *Run) compose(ctx context.Context) (*threads.Prompt, error) {
 	if err != nil {
 		return nil, err
 	}
-	in := steps.Input{Limits: r.Limits, Usage: steps.Usage{Window: window(r.PreparedThread)}, Params: params}
+	in := steps.Input{Limits: r.Limits, Usage: steps.Usage{Window: window(r.Prepared)}, Params: params}
 	id, data, err := r.runStep(ctx, r.Options.Within, nil, "compose", in)
 	if err != nil {
 		return nil, err

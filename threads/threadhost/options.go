@@ -9,6 +9,7 @@ import (
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/threads"
 	"github.com/ryeos/rye/threads/message"
+	"github.com/ryeos/rye/threads/prepare"
 	"github.com/ryeos/rye/threads/steps"
 	"github.com/ryeos/rye/threads/store"
 	"github.com/ryeos/rye/threads/token"
@@ -47,17 +48,17 @@ type Options struct {
 	// Answer asks the person what a suspended thread asks; nil if no person is present.
 	Answer    func(ctx context.Context, thread, question string) (string, error)
 	Observe   threads.Observer
-	Started   func(*project.PreparedThread, string) // called with the id before the first step
-	Plan      bool                                  // nothing is started: a model may be missing
-	Below     *nodeThread                           // of a thread that a node of a graph starts
-	handOff   bool                                  // another thread goes on with the work
-	follows   *threads.Carried                      // the conversation that the new thread has; nil for none
-	Above     *Run                                  // the thread of this process that starts the new one
-	Child     *threads.Spawned                      // of a thread that another one started
-	Call      string                                // the key of the call that starts it, "" for none
-	CallID    string                                // of the call of Above that starts it, "" if a step does
-	Again     bool                                  // a process that was stopped had begun the call
-	Workspace string                                // here, read, worktree or copy; "" is where the caller works
+	Started   func(*prepare.Prepared, string) // called with the id before the first step
+	Plan      bool                            // nothing is started: a model may be missing
+	Below     *nodeThread                     // of a thread that a node of a graph starts
+	handOff   bool                            // another thread goes on with the work
+	follows   *threads.Carried                // the conversation that the new thread has; nil for none
+	Above     *Run                            // the thread of this process that starts the new one
+	Child     *threads.Spawned                // of a thread that another one started
+	Call      string                          // the key of the call that starts it, "" for none
+	CallID    string                          // of the call of Above that starts it, "" if a step does
+	Again     bool                            // a process that was stopped had begun the call
+	Workspace string                          // here, read, worktree or copy; "" is where the caller works
 	// Permit asks the person whether tools may write in a directory that is not a project; nil
 	// if no person is present.
 	Permit func(ctx context.Context, question string) (bool, error)
@@ -111,8 +112,8 @@ func (o *Options) isChild() bool {
 }
 
 // Request returns the options that decide about the directive, its limits, permissions and models.
-func (o *Options) Request() *project.ThreadRequest {
-	r := &project.ThreadRequest{
+func (o *Options) Request() *prepare.Request {
+	r := &prepare.Request{
 		Ref:        o.Ref,
 		Args:       o.Args,
 		Params:     o.Params,

@@ -9,6 +9,7 @@ import (
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/threads"
+	"github.com/ryeos/rye/threads/prepare"
 	"github.com/ryeos/rye/threads/transcript"
 )
 
@@ -57,7 +58,7 @@ func Resume(
 		o.Model = s.Model
 		o.Provider = s.Provider
 	}
-	prepared, err := p.PrepareThread(ctx, o.Request())
+	prepared, err := prepare.Directive(ctx, p, o.Request())
 	if err != nil {
 		return nil, err
 	}
@@ -77,13 +78,13 @@ func Resume(
 	}
 	o.Decide, o.Ask = oneQuestion(o.Decide, o.Ask)
 	r := &Run{
-		PreparedThread: prepared,
-		Project:        p,
-		Options:        o,
-		id:             id,
-		carried:        s.Carried,
-		again:          true,
-		changes:        changes,
+		Prepared: prepared,
+		Project:  p,
+		Options:  o,
+		id:       id,
+		carried:  s.Carried,
+		again:    true,
+		changes:  changes,
 	}
 	r.attachments = s.Attachments
 	if r.attached, err = attachedNow(ctx, r); err != nil {
@@ -129,7 +130,7 @@ func changes(
 	p *project.Project,
 	id string,
 	s *threads.Started,
-	now *project.PreparedThread,
+	now *prepare.Prepared,
 	o *Options,
 ) ([]transcript.Change, error) {
 	loopSteps, err := loopSteps(ctx, p, now.Loop)
@@ -138,7 +139,7 @@ func changes(
 	}
 	was := append([]threads.Identity{s.Directive, s.Loop}, s.Steps...)
 	is := append(
-		[]threads.Identity{project.IdentityOf(now.Item), project.IdentityOf(now.Loop)},
+		[]threads.Identity{prepare.IdentityOf(now.Item), prepare.IdentityOf(now.Loop)},
 		loopSteps...,
 	)
 	var out []transcript.Change
@@ -175,8 +176,8 @@ func resumedLimits(
 	l threads.Limits,
 	flags []string,
 ) (threads.Limits, error) {
-	if err := project.SetLimits(&l, flags); err != nil {
+	if err := prepare.SetLimits(&l, flags); err != nil {
 		return l, err
 	}
-	return p.WithinAllowance(ctx, l)
+	return prepare.WithinAllowance(ctx, p, l)
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/ryeos/rye/threads"
 	"github.com/ryeos/rye/threads/heads"
 	"github.com/ryeos/rye/threads/message"
+	"github.com/ryeos/rye/threads/prepare"
 	"github.com/ryeos/rye/threads/steps"
 	"github.com/ryeos/rye/threads/store"
 	"github.com/ryeos/rye/threads/transcript"
@@ -34,7 +35,7 @@ func Start(
 	if p, err = project.InAccount(p); err != nil {
 		return nil, err
 	}
-	prepared, err := p.PrepareThread(ctx, o.Request())
+	prepared, err := prepare.Directive(ctx, p, o.Request())
 	if err != nil {
 		return nil, err
 	}
@@ -48,8 +49,8 @@ func Start(
 	}
 	o.Decide, o.Ask = oneQuestion(o.Decide, o.Ask)
 	r := &Run{
-		PreparedThread: prepared,
-		Options:        o,
+		Prepared: prepared,
+		Options:  o,
 		id: cmp.Or(o.ID, graph.NewID(
 			prepared.Item.Ref.ID,
 			p.Env.Now(),
@@ -165,7 +166,7 @@ func (r *Run) params(ctx context.Context) (threads.Params, error) {
 		Account:     r.account,
 		Loop:        r.walkLoop,
 		Number:      r.number,
-		LoopItem:    project.IdentityOf(r.Loop),
+		LoopItem:    prepare.IdentityOf(r.Loop),
 		Steps:       loopSteps,
 		Changes:     r.changes,
 		Execute:     r.executeProvider,
@@ -219,15 +220,15 @@ func KernelParams(
 	id string,
 	o *Options,
 ) (threads.Params, error) {
-	prepared, err := p.PrepareThread(ctx, o.Request())
+	prepared, err := prepare.Directive(ctx, p, o.Request())
 	if err != nil {
 		return threads.Params{}, err
 	}
 	r := &Run{
-		PreparedThread: prepared,
-		Project:        p,
-		Options:        o,
-		id:             id,
+		Prepared: prepared,
+		Project:  p,
+		Options:  o,
+		id:       id,
 	}
 	if r.attachments, err = Attachments(ctx, p, o, prepared); err != nil {
 		return threads.Params{}, err
@@ -252,7 +253,7 @@ func (r *Run) parent() string {
 func (r *Run) identity() threads.Directive {
 	it := r.Item
 	d := threads.Directive{
-		Identity: project.IdentityOf(it),
+		Identity: prepare.IdentityOf(it),
 		Version:  it.Meta.Version,
 		Signer:   it.Verdict.Signer.String(),
 		Owner:    it.Verdict.Owner,
@@ -383,7 +384,7 @@ func (r *Run) Root() string {
 // asChild reads from the registry where the thread of a token is in its tree, and its
 // share: a message that states other limits does not widen them. It does nothing for a
 // root.
-func asChild(ctx context.Context, p *project.Project, o *Options, prepared *project.PreparedThread) error {
+func asChild(ctx context.Context, p *project.Project, o *Options, prepared *prepare.Prepared) error {
 	if o.Token == nil || o.Token.Root == o.Token.Thread {
 		return nil
 	}
@@ -413,7 +414,7 @@ func asChild(ctx context.Context, p *project.Project, o *Options, prepared *proj
 
 // Run is a thread that this project runs.
 type Run struct {
-	*project.PreparedThread
+	*prepare.Prepared
 	Project   *project.Project
 	Options   *Options
 	id        string

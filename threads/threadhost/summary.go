@@ -14,6 +14,7 @@ import (
 	"github.com/ryeos/rye/threads"
 	"github.com/ryeos/rye/threads/compact"
 	"github.com/ryeos/rye/threads/message"
+	"github.com/ryeos/rye/threads/prepare"
 	"github.com/ryeos/rye/threads/steps"
 )
 
@@ -314,7 +315,7 @@ func (s *summarizer) prepare(
 	ctx context.Context,
 	id, text string,
 	most policy.USD,
-) (*project.PreparedThread, *Options, error) {
+) (*prepare.Prepared, *Options, error) {
 	ref, err := item.ParseRef(s.cfg.SummaryDirective, item.Directive)
 	if err != nil {
 		return nil, nil, err
@@ -330,10 +331,10 @@ func (s *summarizer) prepare(
 		Provider:  own.Provider.ID,
 		NoSuspend: true,
 	}
-	prepared, err := s.r.Project.PrepareThread(ctx, o.Request())
+	prepared, err := prepare.Directive(ctx, s.r.Project, o.Request())
 	if err != nil {
 		o.Model = own.Model
-		prepared, err = s.r.Project.PrepareThread(ctx, o.Request())
+		prepared, err = prepare.Directive(ctx, s.r.Project, o.Request())
 	}
 	return prepared, o, err
 }
@@ -349,10 +350,10 @@ func (s *summarizer) params(
 		return threads.Params{}, err
 	}
 	sub := &Run{
-		PreparedThread: prepared,
-		Project:        s.r.Project,
-		Options:        o,
-		id:             id,
+		Prepared: prepared,
+		Project:  s.r.Project,
+		Options:  o,
+		id:       id,
 	}
 	params, err := sub.params(ctx)
 	params.Continue = nil

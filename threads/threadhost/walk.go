@@ -12,6 +12,7 @@ import (
 	"github.com/ryeos/rye/exec/graph"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/threads"
+	"github.com/ryeos/rye/threads/prepare"
 	"github.com/ryeos/rye/threads/transcript"
 )
 
@@ -25,7 +26,7 @@ func (r *Run) walkLoop(
 	r.running.Store(t)
 	defer r.running.Store(nil)
 	defer r.live.close()
-	it, err := r.Project.Resolver.Find(ctx, project.LoopRef())
+	it, err := r.Project.Resolver.Find(ctx, prepare.LoopRef())
 	if err != nil {
 		return err
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/threads"
 	"github.com/ryeos/rye/threads/message"
+	"github.com/ryeos/rye/threads/prepare"
 	"github.com/ryeos/rye/threads/store"
 	"github.com/ryeos/rye/threads/threadhost"
 	"github.com/ryeos/rye/threads/token"
@@ -62,7 +63,7 @@ func Spawn(
 	if p, err = project.InAccount(p); err != nil {
 		return nil, err
 	}
-	prepared, err := p.PrepareThread(ctx, o.Request())
+	prepared, err := prepare.Directive(ctx, p, o.Request())
 	if err != nil {
 		return nil, err
 	}
@@ -153,7 +154,7 @@ func Spawn(
 func mintFor(
 	ctx context.Context,
 	p *project.Project,
-	prepared *project.PreparedThread,
+	prepared *prepare.Prepared,
 	o *threadhost.Options,
 	id string,
 ) (token.Token, error) {

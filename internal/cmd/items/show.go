@@ -15,6 +15,7 @@ import (
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/primary"
 	"github.com/ryeos/rye/resolve"
+	"github.com/ryeos/rye/threads/prepare"
 )
 
 func ShowCommand() *cli.Command {
@@ -45,7 +46,7 @@ type itemView struct {
 	Tags        []string       `json:"tags,omitempty"`
 	References  []string       `json:"references,omitempty"`
 	Extends     []string       `json:"extends,omitempty"` // the nearest first
-	Directive   *project.Typed `json:"directive,omitempty"`
+	Directive   *prepare.Typed `json:"directive,omitempty"`
 	Calls       policy.Set     `json:"calls,omitempty"` // of its program, through the broker
 	Fallback    bool           `json:"parse_fallback,omitempty"`
 	Shadows     []string       `json:"shadows,omitempty"`
@@ -74,14 +75,14 @@ func runShow(ctx context.Context, c *cli.Call) error {
 		Permissions: it.Meta.Permissions,
 		Author:      it.Meta.Author,
 		Tags:        it.Meta.Tags,
-		References:  project.References(it),
+		References:  prepare.References(it),
 		Fallback:    it.Meta.Fallback,
 		Sealed:      resolve.Sealed(it.Ref),
 		Verdict:     it.Verdict,
 		Findings:    it.Findings,
 	}
 	if it.Ref.Kind == item.Directive {
-		v.Directive = h.Typed(ctx, it)
+		v.Directive = prepare.TypedOf(ctx, h, it)
 		v.Inputs, v.Outputs, v.Extends, v.Permissions = v.Directive.Inputs, v.Directive.Outputs, v.Directive.Extends, v.Directive.Permissions.Texts()
 	}
 	if it.Ref.Kind == item.Tool {

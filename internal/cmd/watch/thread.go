@@ -21,6 +21,7 @@ import (
 	"github.com/ryeos/rye/threads/activity"
 	"github.com/ryeos/rye/threads/attach"
 	"github.com/ryeos/rye/threads/message"
+	"github.com/ryeos/rye/threads/prepare"
 	"github.com/ryeos/rye/threads/threadhost"
 	"github.com/ryeos/rye/threads/transcript"
 )
@@ -230,7 +231,7 @@ func NewWatcher(c *cli.Call, h *project.Project, events bool) *watcher {
 }
 
 // Started prints the warnings of the prices and the first line.
-func (w *watcher) Started(p *project.PreparedThread, id string) {
+func (w *watcher) Started(p *prepare.Prepared, id string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.stop()

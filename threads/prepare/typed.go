@@ -1,4 +1,4 @@
-package project
+package prepare
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/directive"
 	"github.com/ryeos/rye/internal/hooks"
+	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/resolve"
 )
@@ -22,8 +23,8 @@ type Typed struct {
 	Unresolved string `json:"unresolved,omitempty"`
 }
 
-// Typed returns the typed metadata of a directive for people.
-func (p *Project) Typed(ctx context.Context, it *resolve.Item) *Typed {
+// TypedOf returns the typed metadata of a directive for people.
+func TypedOf(ctx context.Context, p *project.Project, it *resolve.Item) *Typed {
 	d, bases, err := p.Resolver.Directive(ctx, it)
 	if err != nil {
 		d = it.Directive()

@@ -1,4 +1,4 @@
-package project
+package prepare
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/directive"
+	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/internal/tree"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/threads"
@@ -17,10 +18,11 @@ import (
 
 // services returns the models of a thread: the one that the caller or the directive
 // asks for, then its fallbacks.
-func (p *Project) services(
+func services(
 	ctx context.Context,
+	p *project.Project,
 	m directive.Model,
-	o *ThreadRequest,
+	o *Request,
 ) ([]*threads.Service, error) {
 	s, err := p.Resolver.Config(ctx, steps.AgentConfig)
 	if err != nil {
@@ -42,11 +44,11 @@ func (p *Project) services(
 	}
 	names := cfg.Texts("providers", nil)
 	if o.Model != "" && m.Provider == "" {
-		if names, err = p.withModel(ctx, names, m.ID); err != nil {
+		if names, err = withModel(ctx, p, names, m.ID); err != nil {
 			return nil, err
 		}
 	}
-	first, err := p.service(ctx, m.Provider, names, m.ID, m.Tier)
+	first, err := service(ctx, p, m.Provider, names, m.ID, m.Tier)
 	if err != nil {
 		return nil, err
 	}
@@ -55,7 +57,7 @@ func (p *Project) services(
 		return out, nil
 	}
 	for _, f := range m.Fallback {
-		other, err := p.service(ctx, f.Provider, names, f.Model, f.Tier)
+		other, err := service(ctx, p, f.Provider, names, f.Model, f.Tier)
 		if err == nil &&
 			!slices.ContainsFunc(out, func(s *threads.Service) bool {
 				return s.Provider == other.Provider &&
@@ -69,8 +71,9 @@ func (p *Project) services(
 
 // withModel adds the providers that have a model to those of the configuration: a person
 // who names a model chooses its provider, also one that is not in the order.
-func (p *Project) withModel(
+func withModel(
 	ctx context.Context,
+	p *project.Project,
 	names []string,
 	model string,
 ) ([]string, error) {
@@ -90,21 +93,22 @@ func (p *Project) withModel(
 
 // service returns a model of a provider: of the one that is named, else of the first one
 // that has it and can be used.
-func (p *Project) service(
+func service(
 	ctx context.Context,
+	p *project.Project,
 	named string,
 	names []string,
 	model, tier string,
 ) (*threads.Service, error) {
 	if named != "" {
-		f, err := p.namedProvider(ctx, named)
+		f, err := p.NamedProvider(ctx, named)
 		if err != nil {
 			return nil, err
 		}
-		if f.why != nil {
-			return nil, f.why
+		if f.Why != nil {
+			return nil, f.Why
 		}
-		return p.serviceOf(ctx, f, model, tier)
+		return serviceOf(ctx, p, f, model, tier)
 	}
 	var whys []string
 	var first error
@@ -116,20 +120,20 @@ func (p *Project) service(
 		if err != nil {
 			return nil, err
 		}
-		if !f.offers(model, tier) {
+		if !offers(f, model, tier) {
 			continue
 		}
-		if f.why != nil {
-			first = cmpErr(first, f.why)
-			missing, _ := diag.Typed(f.why).Details["missing"].([]string)
+		if f.Why != nil {
+			first = cmpErr(first, f.Why)
+			missing, _ := diag.Typed(f.Why).Details["missing"].([]string)
 			if len(missing) > 0 {
-				whys = append(whys, f.item.Ref.ID+" needs "+strings.Join(missing, ", "))
+				whys = append(whys, f.Item.Ref.ID+" needs "+strings.Join(missing, ", "))
 			} else {
-				whys = append(whys, diag.Typed(f.why).Error())
+				whys = append(whys, diag.Typed(f.Why).Error())
 			}
 			continue
 		}
-		return p.serviceOf(ctx, f, model, tier)
+		return serviceOf(ctx, p, f, model, tier)
 	}
 	what := "the model " + model
 	if model == "" {
@@ -152,7 +156,7 @@ func cmpErr(a, b error) error {
 	return b
 }
 
-func (f *foundProvider) offers(model, tier string) bool {
+func offers(f *project.FoundProvider, model, tier string) bool {
 	if model != "" {
 		return f.Config.Models[model] != nil
 	}
@@ -160,15 +164,16 @@ func (f *foundProvider) offers(model, tier string) bool {
 }
 
 // serviceOf returns one model of a provider.
-func (p *Project) serviceOf(
+func serviceOf(
 	ctx context.Context,
-	f *foundProvider,
+	p *project.Project,
+	f *project.FoundProvider,
 	model, tier string,
 ) (*threads.Service, error) {
 	c := f.Config
 	if model == "" {
 		if model = c.Tiers[tier]; model == "" {
-			return nil, diag.New(diag.ConfigError, "using %s: it has no model of the tier %q", f.item.Ref, tier)
+			return nil, diag.New(diag.ConfigError, "using %s: it has no model of the tier %q", f.Item.Ref, tier)
 		}
 	}
 	m, err := c.Model(model)
@@ -183,11 +188,11 @@ func (p *Project) serviceOf(
 		return nil, diag.New(diag.PolicyDenied, "using the model %s: models of config:%s does not permit it", model, policy.AllowanceID)
 	}
 	if c.Billing != "subscription" && (m.Prices.Input < 0 || m.Prices.Output < 0) {
-		return nil, diag.New(diag.ConfigError, "using the model %s of %s: it has no prices, so its spend cannot be limited; add prices: {input: \"0\", output: \"0\"} if it costs nothing", model, f.item.Ref)
+		return nil, diag.New(diag.ConfigError, "using the model %s of %s: it has no prices, so its spend cannot be limited; add prices: {input: \"0\", output: \"0\"} if it costs nothing", model, f.Item.Ref)
 	}
 	return &threads.Service{
-		Provider:  f.item.Ref,
-		Digest:    f.item.Digest,
+		Provider:  f.Item.Ref,
+		Digest:    f.Item.Digest,
 		Model:     model,
 		Tier:      tier,
 		Window:    m.Window,

@@ -1,9 +1,10 @@
-package project
+package prepare
 
 import (
 	"context"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/threads"
@@ -13,7 +14,7 @@ import (
 // recordedModel sets the model of a thread to that of a recording. It needs no key, and the
 // item of the provider may be missing: no service is called. With the item, the window of the
 // model is known, which bounds the context that is put into the first message.
-func (p *Project) recordedModel(ctx context.Context, out *PreparedThread, s *threads.Started) error {
+func recordedModel(ctx context.Context, p *project.Project, out *Prepared, s *threads.Started) error {
 	ref, err := item.ParseRef(s.Provider, item.Tool)
 	if err != nil {
 		return diag.New(diag.TranscriptBroken, "reading the provider of the recording: %w", err)
@@ -25,7 +26,7 @@ func (p *Project) recordedModel(ctx context.Context, out *PreparedThread, s *thr
 			service.MaxOutput = m.MaxOutput
 		}
 		// A tool can print a key that is here, so it is removed from what is written.
-		if out.Keys, err = p.Env.keys(f.Config.Keys); err != nil {
+		if out.Keys, err = p.Env.KeyValues(f.Config.Keys); err != nil {
 			return err
 		}
 	}

@@ -1,4 +1,4 @@
-package project
+package prepare
 
 import (
 	"cmp"
@@ -11,6 +11,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/directive"
 	"github.com/ryeos/rye/internal/jsonx"
+	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/internal/suggest"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/policy"
@@ -23,8 +24,8 @@ import (
 	"github.com/ryeos/rye/threads/transcript"
 )
 
-// ThreadRequest is a directive, and how its caller wants a thread of it.
-type ThreadRequest struct {
+// Request is a directive, and how its caller wants a thread of it.
+type Request struct {
 	Ref      item.Ref
 	Args     []string
 	Params   map[string]any
@@ -41,8 +42,8 @@ type ThreadRequest struct {
 	Child      bool             // another thread starts it
 }
 
-// PreparedThread is a directive with everything that a thread of it would use.
-type PreparedThread struct {
+// Prepared is a directive with everything that a thread of it would use.
+type Prepared struct {
 	*primary.Prepared
 	Directive *directive.Directive
 	Bases     []*resolve.Item
@@ -62,9 +63,9 @@ type PreparedThread struct {
 	inherited policy.Set  // of a child whose directive declares no permissions
 }
 
-// PrepareThread verifies a directive with what it extends, checks its inputs, and
+// Directive verifies a directive with what it extends, checks its inputs, and
 // selects limits, permissions and model. It starts nothing.
-func (p *Project) PrepareThread(ctx context.Context, o *ThreadRequest) (*PreparedThread, error) {
+func Directive(ctx context.Context, p *project.Project, o *Request) (*Prepared, error) {
 	prepared, err := p.Verbs.Directive(ctx, primary.Call{
 		Ref:    o.Ref,
 		Held:   o.Held,
@@ -74,7 +75,7 @@ func (p *Project) PrepareThread(ctx context.Context, o *ThreadRequest) (*Prepare
 	if err != nil {
 		return nil, err
 	}
-	out := &PreparedThread{Prepared: prepared}
+	out := &Prepared{Prepared: prepared}
 	if out.Directive, out.Bases, err = p.Resolver.Directive(ctx, prepared.Item); err != nil {
 		return nil, err
 	}
@@ -84,7 +85,7 @@ func (p *Project) PrepareThread(ctx context.Context, o *ThreadRequest) (*Prepare
 	}
 	out.MaxOutput = cmp.Or(out.Directive.Model.MaxOutputTokens, def.MaxOutput)
 	out.MinOutput = def.MinOutput
-	if out.Limits, err = p.threadLimits(ctx, def.Limits, out.Directive.Limits, o.Limits); err != nil {
+	if out.Limits, err = limits(ctx, p, def.Limits, out.Directive.Limits, o.Limits); err != nil {
 		return nil, err
 	}
 	narrowed := out.Limits
@@ -92,7 +93,7 @@ func (p *Project) PrepareThread(ctx context.Context, o *ThreadRequest) (*Prepare
 		return nil, err
 	}
 	out.Limits = out.Limits.Within(narrowed)
-	if err := p.model(ctx, out, o); err != nil {
+	if err := model(ctx, p, out, o); err != nil {
 		return nil, err
 	}
 	if out.Loop, err = p.Resolver.Find(ctx, LoopRef()); err != nil {
@@ -110,25 +111,25 @@ func (p *Project) PrepareThread(ctx context.Context, o *ThreadRequest) (*Prepare
 }
 
 // model selects the models of a thread, with their keys and the warnings of their prices.
-func (p *Project) model(ctx context.Context, out *PreparedThread, o *ThreadRequest) (err error) {
+func model(ctx context.Context, p *project.Project, out *Prepared, o *Request) (err error) {
 	resilience, err := settings.Resilience(ctx, p.Resolver)
 	if err != nil {
 		return err
 	}
 	out.Attempts = resilience.MaxAttempts
 	if o.Recorded != nil {
-		return p.recordedModel(ctx, out, o.Recorded)
+		return recordedModel(ctx, p, out, o.Recorded)
 	}
-	if out.Services, err = p.services(ctx, out.Directive.Model, o); err != nil {
+	if out.Services, err = services(ctx, p, out.Directive.Model, o); err != nil {
 		if !o.Plan {
 			return err
 		}
 		out.NoModel = err
 	}
-	if out.Keys, err = p.providerKeys(ctx, out.Services); err != nil {
+	if out.Keys, err = p.ProviderKeys(ctx, out.Services); err != nil {
 		return err
 	}
-	out.Warnings, err = p.priceWarnings(ctx, out.Services)
+	out.Warnings, err = p.PriceWarnings(ctx, out.Services)
 	return err
 }
 
@@ -136,7 +137,7 @@ func (p *Project) model(ctx context.Context, out *PreparedThread, o *ThreadReque
 // a directive that declares none may do nothing. The loop has those of the directive, its
 // steps, and the model. A hook does not have the model: its call of a provider would be
 // one outside of the thread's account.
-func (out *PreparedThread) hold(caller policy.Held) {
+func (out *Prepared) hold(caller policy.Held) {
 	d := out.Directive
 	source := out.Ref + " " + out.Item.Digest.String()
 	own := policy.Grant{Caps: policy.Set{}, Profile: d.Permissions.Sandbox, Source: source}
@@ -150,13 +151,13 @@ func (out *PreparedThread) hold(caller policy.Held) {
 }
 
 // stepCaps are the permissions for the steps of the loop.
-func (out *PreparedThread) stepCaps() policy.Set {
+func (out *Prepared) stepCaps() policy.Set {
 	return policy.Set{policy.Needed(policy.Execute, item.Ref{Kind: item.Tool, ID: steps.Dir + "*"})}
 }
 
 // loopCaps are those for the steps, and for the model that the directive names.
 // A loop that calls another item needs what the directive permits.
-func (out *PreparedThread) loopCaps() policy.Set {
+func (out *Prepared) loopCaps() policy.Set {
 	caps := out.stepCaps()
 	for _, s := range out.Services {
 		caps = append(caps, policy.Needed(policy.Execute, s.Provider))
@@ -170,10 +171,11 @@ func also(g policy.Grant, caps policy.Set) policy.Grant {
 	return g
 }
 
-// threadLimits returns what a thread may use: what the person or the directive asks
+// limits returns what a thread may use: what the person or the directive asks
 // for, else the default, which is l, and at most the allowance.
-func (p *Project) threadLimits(
+func limits(
 	ctx context.Context,
+	p *project.Project,
 	l threads.Limits,
 	d directive.Limits,
 	flags []string,
@@ -192,11 +194,11 @@ func (p *Project) threadLimits(
 	if err := SetLimits(&l, flags); err != nil {
 		return l, err
 	}
-	return p.WithinAllowance(ctx, l)
+	return WithinAllowance(ctx, p, l)
 }
 
 // WithinAllowance returns limits that are at most those of the allowance.
-func (p *Project) WithinAllowance(ctx context.Context, l threads.Limits) (threads.Limits, error) {
+func WithinAllowance(ctx context.Context, p *project.Project, l threads.Limits) (threads.Limits, error) {
 	a, _, err := p.Allowance(ctx)
 	if err != nil {
 		return l, err
@@ -251,7 +253,7 @@ func SetLimits(l *threads.Limits, flags []string) error {
 // its loop may also run the steps, and call the model that the directive names. The
 // thread itself, and so the model and every program that it starts, gets neither.
 // A child whose directive declares nothing has what its caller has.
-func (out *PreparedThread) HoldBelow(caller policy.Held, child bool) {
+func (out *Prepared) HoldBelow(caller policy.Held, child bool) {
 	out.hold(caller)
 	last := len(out.Held) - 1 // the directive's
 	if child && !out.Directive.Permissions.Declared {
@@ -274,6 +276,7 @@ func (out *PreparedThread) HoldBelow(caller policy.Held, child bool) {
 // LoopID is the graph item that has the order of a turn.
 const LoopID = "rye/agent/threads/runner"
 
+// LoopRef returns the reference of the item of LoopID.
 func LoopRef() item.Ref {
 	return item.Ref{Kind: item.Tool, ID: LoopID}
 }
@@ -285,7 +288,7 @@ func IdentityOf(it *resolve.Item) threads.Identity {
 
 // Caps returns the capabilities that the directive declares. If it declares none, a child
 // has those of its caller, and another thread has none.
-func (r *PreparedThread) Caps() policy.Set {
+func (r *Prepared) Caps() policy.Set {
 	if !r.Directive.Permissions.Declared {
 		return r.inherited
 	}
@@ -294,7 +297,7 @@ func (r *PreparedThread) Caps() policy.Set {
 
 // Name returns the name of a thread, without the values of keys: the registry has no text that
 // its log does not have.
-func (r *PreparedThread) Name(p *Project) string {
+func (r *Prepared) Name(p *project.Project) string {
 	b, err := jsonx.Marshal(r.Inputs)
 	if err != nil {
 		return ""
