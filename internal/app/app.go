@@ -9,6 +9,7 @@ import (
 	"maps"
 
 	"github.com/ryeos/rye/exec"
+	"github.com/ryeos/rye/exec/graph/graphhost"
 	"github.com/ryeos/rye/internal/mcpclient"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/internal/surface"
@@ -37,8 +38,8 @@ func natives(p *project.Project) map[string]exec.Native {
 	out := map[string]exec.Native{}
 	maps.Copy(out, agent.Natives(p.Workspace))
 	maps.Copy(out, mcpclient.Natives(surface.MCPParams(p)))
-	out["graph"] = p.GraphRuntime(threadhost.Directives{})
-	out["graphs"] = p.GraphsTool
+	out["graph"] = graphhost.Runtime(p, threadhost.Directives{})
+	out["graphs"] = on(p, graphhost.Tool)
 	out["registry"] = on(p, items.RegistryTool)
 	out["bundler"] = on(p, items.BundlerTool)
 	out["thread_directive"] = on(p, tree.ThreadDirective)

@@ -40,13 +40,18 @@ type RunAccount struct {
 
 type runAccountKey struct{}
 
+// WithRun returns a context of the calls that the run makes.
+func (a *RunAccount) WithRun(ctx context.Context) context.Context {
+	return context.WithValue(ctx, runAccountKey{}, a)
+}
+
 // InRun reports whether the run of a graph makes the call that ctx is of.
 func InRun(ctx context.Context) bool {
 	return ctx.Value(runAccountKey{}) != nil
 }
 
-// runAccount returns the account of a run of a graph, nil in a thread.
-func (p *Project) runAccount(
+// RunAccountOf returns the account of a run of a graph, nil in a thread.
+func (p *Project) RunAccountOf(
 	ctx context.Context,
 	within exec.Call,
 	g *graph.Graph,
@@ -68,16 +73,16 @@ func (p *Project) runAccount(
 	return a
 }
 
-// named sets the id of the run, which is known when the run makes its first call.
-func (a *RunAccount) named(run string) {
+// Named sets the id of the run, which is known when the run makes its first call.
+func (a *RunAccount) Named(run string) {
 	a.Tree.Lock()
 	a.run = run
 	a.Tree.Unlock()
 }
 
-// resumes states that the run is one that an earlier process started.
-func (a *RunAccount) resumes(run string) {
-	a.named(run)
+// Resumes states that the run is one that an earlier process started.
+func (a *RunAccount) Resumes(run string) {
+	a.Named(run)
 	a.again = true
 }
 
@@ -267,9 +272,9 @@ func (a *RunAccount) End(ctx context.Context, thread, state string) error {
 	return a.Root().Store.End(ctx, thread, state, "")
 }
 
-// settle implements graph.Params.Settle. The account of a run that is suspended stays
+// Settle implements graph.Params.Settle. The account of a run that is suspended stays
 // open: no process owns it until the run goes on.
-func (a *RunAccount) settle(ctx context.Context, state string) (spent *policy.USD, err error) {
+func (a *RunAccount) Settle(ctx context.Context, state string) (spent *policy.USD, err error) {
 	a.Tree.Lock()
 	defer a.Tree.Unlock()
 	if a.owner == nil {
@@ -294,9 +299,9 @@ func (a *RunAccount) settle(ctx context.Context, state string) (spent *policy.US
 	return &account.Actual, err
 }
 
-// settles reports whether settle has an account to close: a run that started no thread has
+// Settles reports whether Settle has an account to close: a run that started no thread has
 // none, unless an earlier process of it opened one.
-func (a *RunAccount) settles() bool {
+func (a *RunAccount) Settles() bool {
 	a.Tree.Lock()
 	defer a.Tree.Unlock()
 	return a.owner != nil || a.again

@@ -16,8 +16,8 @@ import (
 	"github.com/ryeos/rye/item"
 )
 
-// wholeDigest returns the digests of all items of a chain.
-func wholeDigest(chain *exec.Chain) string {
+// WholeDigest returns the digests of all items of a chain.
+func WholeDigest(chain *exec.Chain) string {
 	var all []string
 	for _, it := range chain.Elements {
 		all = append(all, it.Digest.String())
@@ -31,11 +31,11 @@ const (
 	maxResults = 1024
 )
 
-// graphResults returns the store of results of nodes with cache_result, nil without a
+// GraphResults returns the store of results of nodes with cache_result, nil without a
 // cache.
 // The result of a graph is not kept: the graph can ask a person, and an answer must not be
 // cached.
-func (p *Project) graphResults() graph.Results {
+func (p *Project) GraphResults() graph.Results {
 	if p.Cache == "" {
 		return nil
 	}

@@ -356,8 +356,8 @@ func (p *Project) wasTool(ref item.Ref) bool {
 	return p.Lock != nil && p.Lock.Lock.Item(ref) != nil
 }
 
-// graphItems describes the items as a run finds them.
-func (p *Project) graphItems() itemcheck.Items {
+// GraphItems describes the items as a run finds them.
+func (p *Project) GraphItems() itemcheck.Items {
 	d := itemcheck.Items{Resolver: p.Resolver, Find: p.Resolver.Find}
 	if p.Lock != nil {
 		d.Locked = p.wasTool

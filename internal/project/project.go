@@ -65,7 +65,7 @@ type Project struct {
 	ReadOnly    bool              // tools change no file
 	allowance   *once.Map[struct{}, readAllowance]
 	prices      *once.Map[struct{}, *resolve.Settings] // that replace the prices of provider items
-	numbers     *store.Brief                           // of threads, for runs of graphs
+	Numbers     *store.Brief                           // of threads, for runs of graphs
 
 	// passed returns the metadata of embedded items for the processes that this one starts.
 	// It is made once, when the first of them starts: by then, the project has read every
@@ -92,7 +92,7 @@ func (e *Env) Open(ctx context.Context, m Mode) (*Project, error) {
 		allowance: &once.Map[struct{}, readAllowance]{},
 		prices:    &once.Map[struct{}, *resolve.Settings]{},
 	}
-	p.numbers = store.NewBrief(
+	p.Numbers = store.NewBrief(
 		store.Dir(p.Dirs.State),
 		store.Params{Now: e.Now},
 	)

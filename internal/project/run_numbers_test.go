@@ -14,16 +14,16 @@ func TestNumbersOfRuns(t *testing.T) {
 	state := t.TempDir()
 	p := &Project{
 		Env: &Env{Now: time.Now}, Spaces: &space.Spaces{ProjectDir: t.TempDir()}, Dirs: userdirs.Dirs{State: state},
-		numbers: store.NewBrief(store.Dir(state), store.Params{}),
+		Numbers: store.NewBrief(store.Dir(state), store.Params{}),
 	}
 	number := func(id string, want int64) {
 		t.Helper()
-		if got, err := p.numberRun(t.Context(), id, nil); err != nil || got != want {
+		if got, err := p.NumberRun(t.Context(), id, nil); err != nil || got != want {
 			t.Errorf("the run %s has the number %d, not %d: %v", id, got, want, err)
 		}
 	}
 	number("single", 1)
-	release := p.numbers.Hold()
+	release := p.Numbers.Hold()
 	number("above", 2)
 	number("below", 3)
 	release()

@@ -220,7 +220,7 @@ func (p *Project) markRuns(
 	ended bool,
 ) (*graph.Summary, error) {
 	dir := p.Spaces.ProjectDir
-	params, err := p.endParams(ctx)
+	params, err := p.EndParams(ctx)
 	if err != nil {
 		return nil, err
 	}

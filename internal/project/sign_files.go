@@ -80,7 +80,7 @@ func (h *Project) draftChecker(r *resolve.Resolver) *draft.Checker {
 	return &draft.Checker{
 		Resolver: r,
 		Executor: h.Executor.WithResolver(r),
-		Graphs:   h.graphItems(),
+		Graphs:   h.GraphItems(),
 	}
 }
 

@@ -69,8 +69,8 @@ func (p *Project) markRun(ctx context.Context, id, state string, params graph.Pa
 	return graph.Cancelled(p.Spaces.ProjectDir, id)
 }
 
-// endParams returns the parameters with which a run ends that no process runs.
-func (p *Project) endParams(ctx context.Context) (graph.Params, error) {
+// EndParams returns the parameters with which a run ends that no process runs.
+func (p *Project) EndParams(ctx context.Context) (graph.Params, error) {
 	signer, err := p.Keys.RuntimeKey(ctx)
 	if err != nil {
 		return graph.Params{}, err
@@ -117,7 +117,7 @@ func (p *Project) Decline(ctx context.Context, id string) (*threads.Result, erro
 	if err != nil {
 		return nil, err
 	}
-	params, err := p.endParams(ctx)
+	params, err := p.EndParams(ctx)
 	if err != nil {
 		return nil, err
 	}

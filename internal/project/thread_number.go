@@ -15,9 +15,9 @@ import (
 	"github.com/ryeos/rye/threads/waiting"
 )
 
-// numberRun returns the number of a new run. A run that the registry cannot record works
+// NumberRun returns the number of a new run. A run that the registry cannot record works
 // without one: it needs no account as long as it starts no thread.
-func (p *Project) numberRun(
+func (p *Project) NumberRun(
 	ctx context.Context,
 	id string,
 	inputs map[string]any,
@@ -25,8 +25,8 @@ func (p *Project) numberRun(
 	if p.Dirs.State == "" {
 		return 0, nil
 	}
-	defer p.numbers.Hold()()
-	err = p.numbers.Do(ctx, func(s *store.Store) (err error) {
+	defer p.Numbers.Hold()()
+	err = p.Numbers.Do(ctx, func(s *store.Store) (err error) {
 		name := handle.Name(inputs)
 		nothing := ""
 		n, err = s.NewNumber(ctx, store.Handle{

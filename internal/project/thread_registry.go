@@ -350,7 +350,7 @@ const maxMatches = 9
 // that it started to end as child_policy states.
 // It writes thread_error with the reason, so that the registry can be computed from logs.
 func (p *Project) settleOrphan(ctx context.Context, id string) error {
-	params, err := p.endParams(ctx)
+	params, err := p.EndParams(ctx)
 	if err != nil {
 		return err
 	}

@@ -50,8 +50,8 @@ func WatchWaiting(ctx context.Context, p *Project) func(id string, l *transcript
 	}
 }
 
-// withWaiting adds a function of watchWaiting to what receives the lines of a run.
-func withWaiting(watch, event func(string, *transcript.Line)) func(string, *transcript.Line) {
+// WithWaiting adds a function of watchWaiting to what receives the lines of a run.
+func WithWaiting(watch, event func(string, *transcript.Line)) func(string, *transcript.Line) {
 	return func(run string, l *transcript.Line) {
 		watch(run, l)
 		if event != nil {

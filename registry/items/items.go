@@ -10,6 +10,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec"
+	"github.com/ryeos/rye/exec/graph/graphhost"
 	"github.com/ryeos/rye/internal/hidden"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/internal/search"
@@ -389,7 +390,7 @@ func (r registryItems) ask(
 		Rule:       "the release " + it.From.Bundle + " " + it.From.Version + ", asked as " + item.DigestOf([]byte(text)).String(),
 		Timeout:    timeout,
 	}
-	reply, err := project.Confirm(ctx, r.p, call, q, false)
+	reply, err := graphhost.Confirm(ctx, r.p, call, q, false)
 	denied := diag.New(
 		diag.ApprovalDenied,
 		"executing %s of %s %s: the user refused it",

@@ -10,6 +10,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec"
 	"github.com/ryeos/rye/exec/graph"
+	"github.com/ryeos/rye/exec/graph/graphhost"
 	"github.com/ryeos/rye/internal/hidden"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/item"
@@ -57,7 +58,7 @@ func (r *Run) approver(ctx context.Context, within exec.Call, c *threads.ToolCal
 		q.Before = func() error {
 			return r.beforeAsking(hooks, within, c, q.Tier)
 		}
-		own := !project.OfNode(ctx) // not of a node of a graph that the model calls
+		own := !graphhost.OfNode(ctx) // not of a node of a graph that the model calls
 		switch {
 		case ask != nil && own && r.Options.Decide != nil:
 			q.Ask = func(ctx context.Context) (threads.Reply, error) {
@@ -74,7 +75,7 @@ func (r *Run) approver(ctx context.Context, within exec.Call, c *threads.ToolCal
 			}
 		case ask != nil:
 			q.Ask = func(ctx context.Context) (threads.Reply, error) {
-				return project.ReplyOf(ask(ctx, q.Text))
+				return graphhost.ReplyOf(ask(ctx, q.Text))
 			}
 		case own && r.Options.Relayed: // the answer comes into the inbox
 			q.Ask = func(ctx context.Context) (threads.Reply, error) {
@@ -322,7 +323,7 @@ func Approve(ctx context.Context, p *project.Project, made exec.Call, call polic
 	}
 	person := project.PersonOf(p, made)
 	if d.Action == policy.Ask && ask == nil {
-		project.Suspends(ctx, call, d, time.Duration(a.Approvals.SuspendedTimeoutSeconds)*time.Second)
+		graphhost.Suspends(ctx, call, d, time.Duration(a.Approvals.SuspendedTimeoutSeconds)*time.Second)
 	}
 	if d.Action != policy.Ask || ask == nil && person == nil {
 		if err := d.Err(); err != nil {
@@ -356,7 +357,7 @@ func Approve(ctx context.Context, p *project.Project, made exec.Call, call polic
 		Timeout:    d.Timeout,
 		Change:     change,
 	}
-	switch r, err := project.Confirm(ctx, p, made, q, d.Headless == "suspend"); {
+	switch r, err := graphhost.Confirm(ctx, p, made, q, d.Headless == "suspend"); {
 	case err != nil:
 		return err
 	case r == nil:

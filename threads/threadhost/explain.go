@@ -11,6 +11,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec"
 	"github.com/ryeos/rye/exec/graph"
+	"github.com/ryeos/rye/exec/graph/graphhost"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/policy"
@@ -236,7 +237,7 @@ func loopSteps(
 	p *project.Project,
 	loop *resolve.Item,
 ) ([]threads.Identity, error) {
-	g, findings := project.ParseGraph(loop)
+	g, findings := graphhost.Parse(loop)
 	if g == nil {
 		return nil, diag.FromFindings("reading the loop "+loop.Ref.String(), findings)
 	}

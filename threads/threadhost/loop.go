@@ -10,6 +10,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec"
 	"github.com/ryeos/rye/exec/graph"
+	"github.com/ryeos/rye/exec/graph/graphhost"
 	"github.com/ryeos/rye/internal/atomicfile"
 	"github.com/ryeos/rye/internal/jsonx"
 	"github.com/ryeos/rye/internal/project"
@@ -27,7 +28,7 @@ import (
 func (d loopDispatcher) Call(ctx context.Context, c graph.Call) (any, error) {
 	name, isStep := strings.CutPrefix(c.Ref.ID, steps.Dir)
 	if !isStep || c.Verb != policy.Execute || c.Ref.Kind != item.Tool {
-		return project.GraphDispatcher{Project: d.r.Project, Within: d.r.within()}.Call(ctx, c)
+		return graphhost.Dispatcher{Project: d.r.Project, Within: d.r.within()}.Call(ctx, c)
 	}
 	within := d.r.withinNode(threads.WalkKey(d.walk, c.Key))
 	if d.acted.Swap(false) {
@@ -513,7 +514,7 @@ func (r *Run) execute(
 			return nil, err
 		}
 	}
-	data, err := project.GraphDispatcher{Project: r.Project, Within: within}.Call(ctx, graph.Call{
+	data, err := graphhost.Dispatcher{Project: r.Project, Within: within}.Call(ctx, graph.Call{
 		Verb:   a.Verb,
 		Ref:    ref,
 		Params: params,

@@ -5,6 +5,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec/graph"
+	"github.com/ryeos/rye/exec/graph/graphhost"
 	"github.com/ryeos/rye/internal/jsonx"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/policy"
@@ -30,7 +31,7 @@ type Directives struct{}
 func (Directives) Follow(
 	ctx context.Context,
 	p *project.Project,
-	c *project.DirectiveCall,
+	c *graphhost.DirectiveCall,
 ) (any, error) {
 	within := c.Within
 	within.Asking = nil // what the thread calls is not called by the node
@@ -45,7 +46,7 @@ func (Directives) Follow(
 		Observe:       observeNode(p, c),
 		Below:         &nodeThread{run: c.Account, call: c.Call},
 	}
-	ctx = project.BelowNode(ctx)
+	ctx = graphhost.BelowNode(ctx)
 	s, err := threads.ReadStarted(p.Spaces.ProjectDir, c.Child.Run)
 	var r *threads.Result
 	switch {
@@ -64,7 +65,7 @@ func (Directives) Follow(
 
 // recordedNode returns the result of a thread that completed before the process of its run
 // was stopped.
-func recordedNode(ctx context.Context, p *project.Project, c *project.DirectiveCall) (any, error) {
+func recordedNode(ctx context.Context, p *project.Project, c *graphhost.DirectiveCall) (any, error) {
 	s, err := Summary(ctx, p, c.Child.Run)
 	if err != nil {
 		return nil, err
@@ -79,7 +80,7 @@ func recordedNode(ctx context.Context, p *project.Project, c *project.DirectiveC
 
 // followed is the result of a node that had a directive followed.
 func followed(
-	c *project.DirectiveCall,
+	c *graphhost.DirectiveCall,
 	state string,
 	outputs map[string]any,
 	text string,
@@ -100,7 +101,7 @@ func followed(
 
 // observeNode returns the function that receives the lines of a thread if the caller of the run
 // reads events; those of the loop are left out, as rye run directive does.
-func observeNode(p *project.Project, c *project.DirectiveCall) threads.Observer {
+func observeNode(p *project.Project, c *graphhost.DirectiveCall) threads.Observer {
 	if c.Event == nil {
 		return nil
 	}

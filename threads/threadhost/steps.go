@@ -11,9 +11,9 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec"
 	"github.com/ryeos/rye/exec/graph"
+	"github.com/ryeos/rye/exec/graph/graphhost"
 	"github.com/ryeos/rye/internal/jsonx"
 	"github.com/ryeos/rye/internal/once"
-	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/threads"
 	"github.com/ryeos/rye/threads/steps"
@@ -78,7 +78,7 @@ func newLoopDispatcher(r *Run, t *threads.Thread, walk int) loopDispatcher {
 // its own. A step that is a program is any tool.
 func (d loopDispatcher) Target(ctx context.Context, ref item.Ref) (graph.Target, error) {
 	get := func() (graph.Target, error) {
-		return project.GraphDispatcher{Project: d.r.Project}.Target(ctx, ref)
+		return graphhost.Dispatcher{Project: d.r.Project}.Target(ctx, ref)
 	}
 	if !strings.HasPrefix(ref.ID, steps.Dir) || ref.Kind != item.Tool {
 		return get()

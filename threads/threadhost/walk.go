@@ -10,7 +10,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec/graph"
-	"github.com/ryeos/rye/internal/project"
+	"github.com/ryeos/rye/exec/graph/graphhost"
 	"github.com/ryeos/rye/threads"
 	"github.com/ryeos/rye/threads/prepare"
 	"github.com/ryeos/rye/threads/transcript"
@@ -30,11 +30,11 @@ func (r *Run) walkLoop(
 	if err != nil {
 		return err
 	}
-	g, findings := project.ParseGraph(it)
+	g, findings := graphhost.Parse(it)
 	if g == nil {
 		return diag.FromFindings("reading the loop "+it.Ref.String(), findings)
 	}
-	params, err := r.Project.GraphParams(ctx, r.LoopHeld)
+	params, err := graphhost.Params(ctx, r.Project, r.LoopHeld)
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec"
+	"github.com/ryeos/rye/exec/graph/graphhost"
 	"github.com/ryeos/rye/internal/jsonx"
 	"github.com/ryeos/rye/internal/proc"
 	"github.com/ryeos/rye/internal/project"
@@ -158,7 +159,7 @@ func childOptions(
 	if err != nil {
 		return nil, false, err
 	}
-	if project.IsPerson(in.Call) {
+	if graphhost.IsPerson(in.Call) {
 		o.Limits = flags
 	} else {
 		o.Narrow = flags

@@ -10,6 +10,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec"
 	"github.com/ryeos/rye/exec/graph"
+	"github.com/ryeos/rye/exec/graph/graphhost"
 	"github.com/ryeos/rye/internal/cuttext"
 	"github.com/ryeos/rye/internal/jsonx"
 	"github.com/ryeos/rye/internal/project"
@@ -88,7 +89,7 @@ func (o orchestration) reached(ctx context.Context, word string) (string, error)
 	if err != nil || word == "" {
 		return "", missing
 	}
-	yes := project.IsPerson(o.in.Call)
+	yes := graphhost.IsPerson(o.in.Call)
 	if !yes && o.from != "" {
 		err = o.p.WithStore(ctx, func(s *store.Store) (err error) {
 			yes, err = s.Reaches(ctx, o.from, project.ChainRoot(o.p.Spaces.ProjectDir, id))

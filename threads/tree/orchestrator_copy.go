@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/ryeos/rye/diag"
-	"github.com/ryeos/rye/internal/project"
+	"github.com/ryeos/rye/exec/graph/graphhost"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/threads/threadhost"
@@ -40,7 +40,7 @@ func (o orchestration) apply(ctx context.Context) (any, error) {
 		id,
 		o.list("paths"),
 		check,
-		project.IsPerson(o.in.Call),
+		graphhost.IsPerson(o.in.Call),
 	)
 	if err != nil {
 		return nil, err
@@ -51,7 +51,7 @@ func (o orchestration) apply(ctx context.Context) (any, error) {
 // mayWrite returns nil if the caller may write files of the project: it holds the capability
 // for the file tool that does, and the allowance permits the tier of that tool.
 func (o orchestration) mayWrite(ctx context.Context, id string) error {
-	if project.IsPerson(o.in.Call) {
+	if graphhost.IsPerson(o.in.Call) {
 		return nil
 	}
 	err := o.in.Held.Allows(policy.Execute, item.Ref{Kind: item.Tool, ID: "rye/file-system/write"})
@@ -60,7 +60,7 @@ func (o orchestration) mayWrite(ctx context.Context, id string) error {
 	}
 	r := threadhost.Spawner(o.p, o.in.Call)
 	below := r != nil && r.Options.Child != nil
-	return o.p.MayAs(ctx, o.in, policy.Call{Rating: policy.Rating{Class: policy.T2, Tier: policy.T2, Why: "it writes files of the project"}, Enforced: true, Child: below},
+	return graphhost.MayAs(ctx, o.p, o.in, policy.Call{Rating: policy.Rating{Class: policy.T2, Tier: policy.T2, Why: "it writes files of the project"}, Enforced: true, Child: below},
 		"Apply the working copy of the thread "+id+"?",
 		diag.New(diag.ApprovalRequired, "applying the working copy of %s: a person decides about it, and rye cannot ask one here", id).WithDetail("id", id))
 }

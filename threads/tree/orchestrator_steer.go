@@ -6,6 +6,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec/graph"
+	"github.com/ryeos/rye/exec/graph/graphhost"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/threads"
 	"github.com/ryeos/rye/threads/threadhost"
@@ -16,7 +17,7 @@ func (o orchestration) by(ctx context.Context) string {
 	switch {
 	case o.from != "":
 		return "thread " + o.from
-	case project.IsPerson(o.in.Call):
+	case graphhost.IsPerson(o.in.Call):
 		return "person"
 	}
 	return "client"
@@ -91,7 +92,7 @@ func (o orchestration) resume(ctx context.Context) (any, error) {
 	}
 	ask := suspendedFor(s)
 	if ask != nil &&
-		!project.IsPerson(o.in.Call) &&
+		!graphhost.IsPerson(o.in.Call) &&
 		(ask.To != "parent" || s.Spawned == nil || s.Spawned.By != o.from) {
 		return nil, diag.New(diag.ApprovalRequired, "resuming %s: a person answers what it asks: %s", last, ask.Question).WithDetail("id", last)
 	}
@@ -131,7 +132,7 @@ func (o orchestration) handOff(ctx context.Context) (any, error) {
 		return nil, err
 	}
 	ask := suspendedFor(s)
-	if ask != nil && !project.IsPerson(o.in.Call) {
+	if ask != nil && !graphhost.IsPerson(o.in.Call) {
 		return nil, diag.New(diag.ApprovalRequired, "handing off %s: a person answers what it asks: %s", last, ask.Question).WithDetail("id", last)
 	}
 	next, err := HandOff(
@@ -169,7 +170,7 @@ func (o orchestration) send(ctx context.Context) (any, error) {
 	out := map[string]any{"delivered": true, "thread_id": to.ID, "state": to.State}
 	if to.State == graph.StateSuspended &&
 		to.Reason == "wait" &&
-		project.IsPerson(o.in.Call) {
+		graphhost.IsPerson(o.in.Call) {
 		d := project.DueThread{ID: id} // a run that waits for the event goes on
 		err = o.p.WakeThread(ctx, &d)
 		out["pid"] = d.PID

@@ -11,6 +11,7 @@ import (
 
 	"github.com/ryeos/rye/exec"
 	"github.com/ryeos/rye/exec/graph"
+	"github.com/ryeos/rye/exec/graph/graphhost"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/threads"
@@ -34,7 +35,7 @@ func decider(p *project.Project, call exec.Call) threadhost.Decide {
 		return r.Options.Decide
 	}
 	return func(ctx context.Context, q project.Asked) (threads.Reply, error) {
-		return project.ReplyOf(ask(ctx, q.Question))
+		return graphhost.ReplyOf(ask(ctx, q.Question))
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/exec/graph/graphhost"
 	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/internal/cmd/complete"
 	"github.com/ryeos/rye/internal/cmd/env"
@@ -94,7 +95,7 @@ func runGraphRun(ctx context.Context, c *cli.Call, o *graphOptions) error {
 	if err != nil {
 		return err
 	}
-	opts := project.GraphOptions{NoSuspend: o.noSuspend, Only: o.node}
+	opts := graphhost.Options{NoSuspend: o.noSuspend, Only: o.node}
 	if o.state != "" {
 		if opts.State, err = readObject(c, "--inject-state", "@"+o.state); err != nil {
 			return err
@@ -122,7 +123,7 @@ func graphProcessCommand() *cli.Command {
 		Hidden: true,
 		Usage:  "run a graph that another process of rye describes on stdin",
 		Run: func(ctx context.Context, c *cli.Call) error {
-			return env.Of(c).RunDetached(ctx, c.Stdin)
+			return graphhost.RunDetached(ctx, env.Of(c), c.Stdin)
 		},
 	}
 }

@@ -6,12 +6,12 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec/graph"
+	"github.com/ryeos/rye/exec/graph/graphhost"
 	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/internal/cmd/complete"
 	"github.com/ryeos/rye/internal/cmd/env"
 	"github.com/ryeos/rye/internal/cmd/watch"
 	"github.com/ryeos/rye/internal/jsonx"
-	"github.com/ryeos/rye/internal/project"
 )
 
 // goOnFlags are the flags of the commands that go on from a state.
@@ -72,7 +72,7 @@ func runGraphResume(ctx context.Context, c *cli.Call, o *graphOptions, step bool
 	if err != nil {
 		return err
 	}
-	opts := project.GraphOptions{AcceptChanged: o.acceptChanged, NoSuspend: o.noSuspend, OneStep: step}
+	opts := graphhost.Options{AcceptChanged: o.acceptChanged, NoSuspend: o.noSuspend, OneStep: step}
 	if opts.Set, err = readSet(o.set); err != nil {
 		return err
 	}
@@ -151,7 +151,7 @@ func runGraphFork(ctx context.Context, c *cli.Call, o *graphOptions) error {
 		ctx,
 		c,
 		p,
-		project.GraphOptions{Fork: &graph.Fork{Run: id, At: o.at, Set: set}, NoSuspend: o.noSuspend},
+		graphhost.Options{Fork: &graph.Fork{Run: id, At: o.at, Set: set}, NoSuspend: o.noSuspend},
 		call,
 	)
 }

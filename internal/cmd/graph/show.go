@@ -5,6 +5,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec/graph"
+	"github.com/ryeos/rye/exec/graph/graphhost"
 	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/internal/cmd/complete"
 	"github.com/ryeos/rye/internal/cmd/env"
@@ -38,7 +39,7 @@ func runGraphValidate(ctx context.Context, c *cli.Call) error {
 	if err != nil {
 		return err
 	}
-	findings, err := p.ValidateGraph(ctx, ref)
+	findings, err := graphhost.Validate(ctx, p, ref)
 	if err != nil {
 		return err
 	}
@@ -128,7 +129,7 @@ func runGraphShow(ctx context.Context, c *cli.Call, format string) error {
 	if !itemcheck.IsGraph(it) {
 		return watch.NotGraph("showing", ref)
 	}
-	g, fs := project.ParseGraph(it)
+	g, fs := graphhost.Parse(it)
 	if g == nil {
 		return diag.FromFindings("reading the graph "+ref.String(), fs)
 	}

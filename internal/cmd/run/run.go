@@ -11,6 +11,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec"
+	"github.com/ryeos/rye/exec/graph/graphhost"
 	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/internal/cmd/ask"
 	"github.com/ryeos/rye/internal/cmd/complete"
@@ -189,7 +190,7 @@ func runTool(ctx context.Context, c *cli.Call, h *project.Project, req primary.C
 	req.OnLine, req.Ask = out.line, ask.AboutOne(c)
 	ends := func() {}
 	if !req.DryRun {
-		ctx, ends = watch.GraphContext(ctx, c, h, project.GraphOptions{})
+		ctx, ends = watch.GraphContext(ctx, c, h, graphhost.Options{})
 	}
 	defer ends()
 	run, err := h.Verbs.Tool(ctx, req)

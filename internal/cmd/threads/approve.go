@@ -7,6 +7,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec/graph"
+	"github.com/ryeos/rye/exec/graph/graphhost"
 	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/internal/cmd/ask"
 	"github.com/ryeos/rye/internal/cmd/env"
@@ -227,7 +228,7 @@ func askRun(ctx context.Context, c *cli.Call, p *project.Project, id string) err
 	}
 	for _, q := range s.Questions() {
 		if !q.Approval {
-			return watch.ResumeRun(ctx, c, p, id, project.GraphOptions{}) // it asks here
+			return watch.ResumeRun(ctx, c, p, id, graphhost.Options{}) // it asks here
 		}
 		about := project.Asked{Tier: q.Tier, Rule: q.Rule, Details: threadhost.ChangeLines(ctx, p, id, q.Change)}
 		yes, err := ask.AboutRisk(c)(project.WithAsked(ctx, about), q.Question)

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/exec/graph/graphhost"
 	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/internal/cmd/complete"
 	"github.com/ryeos/rye/internal/cmd/env"
@@ -218,7 +219,7 @@ func runThreadsResume(ctx context.Context, c *cli.Call, o *watch.ResumeOptions) 
 	}
 	_, err = threads.ReadStarted(p.Spaces.ProjectDir, id)
 	if diag.CodeOf(err) == diag.ThreadNotFound {
-		return watch.ResumeRun(ctx, c, p, id, project.GraphOptions{AcceptChanged: o.AcceptChanged})
+		return watch.ResumeRun(ctx, c, p, id, graphhost.Options{AcceptChanged: o.AcceptChanged})
 	}
 	return watch.ResumeThread(ctx, c, p, id, o)
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec/graph"
+	"github.com/ryeos/rye/exec/graph/graphhost"
 	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/internal/cmd/complete"
 	"github.com/ryeos/rye/internal/cmd/env"
@@ -143,7 +144,7 @@ func wakeFrom(ctx context.Context, c *cli.Call, p *project.Project, s *graph.Sum
 		c.UI.Note("the run is %s", s.State)
 		return nil
 	}
-	return watch.ResumeRun(ctx, c, p, s.ID, project.GraphOptions{})
+	return watch.ResumeRun(ctx, c, p, s.ID, graphhost.Options{})
 }
 
 func threadsSendCommand() *cli.Command {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec/graph"
+	"github.com/ryeos/rye/exec/graph/graphhost"
 	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/internal/cmd/ask"
 	"github.com/ryeos/rye/internal/cmd/env"
@@ -57,7 +58,7 @@ func StartGraph(
 	ctx context.Context,
 	c *cli.Call,
 	p *project.Project,
-	o project.GraphOptions,
+	o graphhost.Options,
 	call primary.Call,
 ) error {
 	it, err := graphItem(ctx, p, call.Ref)
@@ -70,7 +71,7 @@ func StartGraph(
 	o.Warn = func(f diag.Finding) {
 		c.UI.Note("%s: warning: %s", f.Location(), f.Message)
 	}
-	s, err := p.StartDetached(ctx, call, o, env.ProcessArgs(c, "graph", "process"))
+	s, err := graphhost.StartDetached(ctx, p, call, o, env.ProcessArgs(c, "graph", "process"))
 	if err != nil {
 		return err
 	}
@@ -112,9 +113,9 @@ func RunWatched(
 	case !itemcheck.IsGraph(it):
 		return OnlyGraphs(call.Ref, "--events")
 	case async:
-		return StartGraph(ctx, c, p, project.GraphOptions{}, call)
+		return StartGraph(ctx, c, p, graphhost.Options{}, call)
 	}
-	return CallGraph(ctx, c, p, project.GraphOptions{Event: EventPrinter(c)}, call)
+	return CallGraph(ctx, c, p, graphhost.Options{Event: EventPrinter(c)}, call)
 }
 
 // OpenLocked opens the project for a command that runs items, with its flag --locked.
@@ -133,7 +134,7 @@ func CallGraph(
 	ctx context.Context,
 	c *cli.Call,
 	p *project.Project,
-	o project.GraphOptions,
+	o graphhost.Options,
 	call primary.Call,
 ) error {
 	it, err := graphItem(ctx, p, call.Ref)
@@ -174,7 +175,7 @@ func GraphContext(
 	ctx context.Context,
 	c *cli.Call,
 	p *project.Project,
-	o project.GraphOptions,
+	o graphhost.Options,
 ) (within context.Context, ends func()) {
 	e := env.Of(c)
 	ends = func() {}
@@ -205,7 +206,7 @@ func GraphContext(
 	if ask := ask.AboutRisk(c); ask != nil && !o.NoSuspend {
 		o.Confirm = ask
 	}
-	return project.WithGraphOptions(ctx, o), ends
+	return graphhost.WithOptions(ctx, o), ends
 }
 
 // graphWatcher shows a run while it works. It takes the terminal with the first line of a log:
@@ -341,7 +342,7 @@ func ResumeRun(
 	c *cli.Call,
 	p *project.Project,
 	id string,
-	o project.GraphOptions,
+	o graphhost.Options,
 ) error {
 	run, call, err := p.ResumeCall(ctx, id)
 	if err != nil {

@@ -1,4 +1,4 @@
-package project
+package graphhost
 
 import (
 	"cmp"
@@ -17,6 +17,7 @@ import (
 	"github.com/ryeos/rye/internal/itemcheck"
 	"github.com/ryeos/rye/internal/jsonx"
 	"github.com/ryeos/rye/internal/openat"
+	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/lock"
 	"github.com/ryeos/rye/policy"
@@ -27,9 +28,9 @@ import (
 	"github.com/ryeos/rye/threads/transcript"
 )
 
-// GraphOptions are how a command starts or resumes a run of a graph. The zero value
+// Options are how a command starts or resumes a run of a graph. The zero value
 // starts a new run.
-type GraphOptions struct {
+type Options struct {
 	Resume        string // the id of the run to resume
 	AcceptChanged bool
 	OneStep       bool
@@ -49,7 +50,7 @@ type GraphOptions struct {
 }
 
 // event returns the function that receives the lines of the logs, or nil.
-func (o *GraphOptions) event() func(string, *transcript.Line) {
+func (o *Options) event() func(string, *transcript.Line) {
 	switch {
 	case o.Watch == nil:
 		return o.Event
@@ -63,7 +64,7 @@ func (o *GraphOptions) event() func(string, *transcript.Line) {
 }
 
 // earlier returns the run that a call continues or forks, "" for none.
-func (o *GraphOptions) earlier() string {
+func (o *Options) earlier() string {
 	if o.Fork != nil {
 		return o.Fork.Run
 	}
@@ -77,18 +78,18 @@ type graphChildKey struct{}
 // graphCall are the options of one call of a graph. A graph that a program below the
 // run starts is another call, which has in common only how it reaches the person.
 type graphCall struct {
-	GraphOptions
+	Options
 	taken atomic.Bool
 }
 
-// WithGraphOptions returns a context for one call of a graph.
-func WithGraphOptions(ctx context.Context, o GraphOptions) context.Context {
-	return context.WithValue(ctx, graphOptionsKey{}, &graphCall{GraphOptions: o})
+// WithOptions returns a context for one call of a graph.
+func WithOptions(ctx context.Context, o Options) context.Context {
+	return context.WithValue(ctx, graphOptionsKey{}, &graphCall{Options: o})
 }
 
 // withOptions returns a context for a call of a graph below another call, which keeps
 // how it reaches the person.
-func withOptions(ctx context.Context, o GraphOptions) context.Context {
+func withOptions(ctx context.Context, o Options) context.Context {
 	c, ok := ctx.Value(graphOptionsKey{}).(*graphCall)
 	if ok {
 		o.Ask = c.Ask
@@ -97,17 +98,17 @@ func withOptions(ctx context.Context, o GraphOptions) context.Context {
 		o.Watch = c.Watch
 		o.NoSuspend = c.NoSuspend
 	}
-	return context.WithValue(WithGraphOptions(ctx, o), graphChildKey{}, (*graph.Child)(nil))
+	return context.WithValue(WithOptions(ctx, o), graphChildKey{}, (*graph.Child)(nil))
 }
 
 // graphOptions returns the options of a run that no node started. The options of a
 // command are for the first one.
-func (p *Project) graphOptions(ctx context.Context, in *exec.NativeCall) (GraphOptions, *graph.Result, error) {
-	var o GraphOptions
+func graphOptions(ctx context.Context, p *project.Project, in *exec.NativeCall) (Options, *graph.Result, error) {
+	var o Options
 	c, ok := ctx.Value(graphOptionsKey{}).(*graphCall)
 	if ok {
-		if o = c.GraphOptions; c.taken.Swap(true) {
-			o = GraphOptions{
+		if o = c.Options; c.taken.Swap(true) {
+			o = Options{
 				Ask:       o.Ask,
 				Confirm:   o.Confirm,
 				Progress:  o.Progress,
@@ -120,7 +121,7 @@ func (p *Project) graphOptions(ctx context.Context, in *exec.NativeCall) (GraphO
 	if a == nil || a.Run == "" {
 		return o, nil, nil
 	}
-	done, err := p.continued(ctx, in.Chain.Tool(), a.Run, in.Parameters)
+	done, err := continued(ctx, p, in.Chain.Tool(), a.Run, in.Parameters)
 	o.Resume = a.Run
 	return o, done, err
 }
@@ -160,8 +161,9 @@ func asker(ctx context.Context, a *exec.Asking) func(context.Context, graph.Ques
 
 // continued checks that a call continues the run that an equal call started. done is
 // the result of a run that has ended in the meantime.
-func (p *Project) continued(
+func continued(
 	ctx context.Context,
+	p *project.Project,
 	it *resolve.Item,
 	run string,
 	inputs map[string]any,
@@ -188,8 +190,8 @@ func (p *Project) continued(
 	return nil, nil
 }
 
-// ParseGraph parses the graph in an item.
-func ParseGraph(it *resolve.Item) (*graph.Graph, []diag.Finding) {
+// Parse parses the graph in an item.
+func Parse(it *resolve.Item) (*graph.Graph, []diag.Finding) {
 	p, _ := resolve.Derive(it, graphKey{it.Path()}, func() (parsedGraph, error) {
 		g, findings := graph.Parse(it.Ref, it.Path(), itemcheck.Doc(it))
 		return parsedGraph{g, findings}, nil
@@ -206,20 +208,21 @@ type parsedGraph struct {
 	findings []diag.Finding
 }
 
-// GraphRuntime returns the function of the runtime of graphs. directives runs the threads of nodes.
-func (p *Project) GraphRuntime(directives Directives) exec.Native {
+// Runtime returns the function of the runtime of graphs. directives runs the threads of nodes.
+func Runtime(p *project.Project, directives Directives) exec.Native {
 	return func(ctx context.Context, in exec.NativeCall) (map[string]any, error) {
-		return p.runGraph(ctx, in, directives)
+		return runGraph(ctx, p, in, directives)
 	}
 }
 
-func (p *Project) runGraph(
+func runGraph(
 	ctx context.Context,
+	p *project.Project,
 	in exec.NativeCall,
 	directives Directives,
 ) (map[string]any, error) {
 	it := in.Chain.Tool()
-	g, findings := ParseGraph(it)
+	g, findings := Parse(it)
 	if g == nil {
 		return nil, diag.FromFindings("reading the graph "+it.Ref.String(), findings)
 	}
@@ -227,43 +230,43 @@ func (p *Project) runGraph(
 		return nil, diag.New(diag.ConfigError, "running %s: a run is recorded in a project, and this directory is not in a project", it.Ref).WithReason("no_project")
 	}
 	child, _ := ctx.Value(graphChildKey{}).(*graph.Child)
-	var o GraphOptions
+	var o Options
 	var err error
 	c, ok := ctx.Value(graphOptionsKey{}).(*graphCall)
 	if ok {
-		o = c.GraphOptions
+		o = c.Options
 	}
 	if child == nil {
 		var done *graph.Result
-		if o, done, err = p.graphOptions(ctx, &in); err != nil || done != nil {
+		if o, done, err = graphOptions(ctx, p, &in); err != nil || done != nil {
 			return resultData(done), err
 		}
 		if p, err = p.WhereRan(ctx, o.earlier()); err != nil {
 			return nil, err
 		}
 	}
-	params, err := p.GraphParams(ctx, in.Held)
+	params, err := Params(ctx, p, in.Held)
 	if err != nil {
 		return nil, err
 	}
-	defer p.numbers.Hold()() // runs below it take numbers, too
-	account := p.runAccount(ctx, in.Call, g, it.Digest)
-	params.Dispatcher = GraphDispatcher{
+	defer p.Numbers.Hold()() // runs below it take numbers, too
+	account := p.RunAccountOf(ctx, in.Call, g, it.Digest)
+	params.Dispatcher = Dispatcher{
 		Project:    p,
 		Within:     in.Call,
 		account:    account,
 		directives: directives,
 	}
 	if account != nil {
-		params.Settle = account.settle
-		params.Settles = account.settles
+		params.Settle = account.Settle
+		params.Settles = account.Settles
 	}
 	if o.Warn != nil && child == nil && o.Resume == "" {
 		for _, f := range findings {
 			o.Warn(f)
 		}
 	}
-	params.Child, params.Progress, params.Event, params.Ask, params.NoSuspend = child, o.Progress, withWaiting(WatchWaiting(ctx, p), o.event()), asker(ctx, in.Asking), o.NoSuspend
+	params.Child, params.Progress, params.Event, params.Ask, params.NoSuspend = child, o.Progress, project.WithWaiting(project.WatchWaiting(ctx, p), o.event()), asker(ctx, in.Asking), o.NoSuspend
 	params.Present = o.Confirm != nil || in.Asking != nil
 	params.AcceptChanged, params.Space = o.AcceptChanged &&
 		!p.Env.Locked, transcript.Space(it.Root.Space)
@@ -284,7 +287,7 @@ func (p *Project) runGraph(
 		}
 	}
 	if account != nil && resume != "" {
-		account.resumes(resume)
+		account.Resumes(resume)
 	}
 	var r *graph.Result
 	if child == nil && o.Fork != nil {
@@ -307,19 +310,19 @@ func resultData(r *graph.Result) map[string]any {
 	return r.Data()
 }
 
-// GraphParams returns what every run of a graph of this project needs.
-func (p *Project) GraphParams(ctx context.Context, held policy.Held) (graph.Params, error) {
-	out, err := p.endParams(ctx)
+// Params returns what every run of a graph of this project needs.
+func Params(ctx context.Context, p *project.Project, held policy.Held) (graph.Params, error) {
+	out, err := p.EndParams(ctx)
 	if err != nil {
 		return graph.Params{}, err
 	}
-	out.Dispatcher = GraphDispatcher{Project: p}
+	out.Dispatcher = Dispatcher{Project: p}
 	out.Held = held
 	out.Getenv = p.Env.Getenv
 	out.Snapshot = p.WriteRecord(out.Signer)
-	out.Results = p.graphResults()
+	out.Results = p.GraphResults()
 	out.Risk = itemcheck.Risk(ctx, p.Resolver)
-	out.Number = p.numberRun
+	out.Number = p.NumberRun
 	if p.Copied != nil {
 		// a result would be one of other files
 		out.Copy = p.Copied.ID
@@ -332,17 +335,17 @@ func (p *Project) GraphParams(ctx context.Context, held policy.Held) (graph.Para
 	return out, nil
 }
 
-// GraphDispatcher calls items for graphs, by the verbs that every caller uses.
-type GraphDispatcher struct {
-	Project *Project
-	Within  exec.Call   // of the run: its nodes make calls during it
-	account *RunAccount // of the run; nil if it cannot start threads
+// Dispatcher calls items for graphs, by the verbs that every caller uses.
+type Dispatcher struct {
+	Project *project.Project
+	Within  exec.Call           // of the run: its nodes make calls during it
+	account *project.RunAccount // of the run; nil if it cannot start threads
 	// directives is nil in a dispatcher without an account.
 	directives Directives
 }
 
 // Target implements graph.Dispatcher.
-func (d GraphDispatcher) Target(ctx context.Context, ref item.Ref) (graph.Target, error) {
+func (d Dispatcher) Target(ctx context.Context, ref item.Ref) (graph.Target, error) {
 	switch ref.Kind {
 	case item.Tool:
 	case item.Directive:
@@ -362,7 +365,7 @@ func (d GraphDispatcher) Target(ctx context.Context, ref item.Ref) (graph.Target
 	go func() { _, _ = exec.Schema(it) }() // the call needs it, after its start is recorded
 	t := graph.Target{
 		Chain:  chain,
-		Whole:  wholeDigest(chain),
+		Whole:  project.WholeDigest(chain),
 		Digest: it.Digest,
 		Space:  transcript.Space(it.Root.Space),
 		Graph:  itemcheck.IsGraph(it),
@@ -375,11 +378,11 @@ func (d GraphDispatcher) Target(ctx context.Context, ref item.Ref) (graph.Target
 }
 
 // Call implements graph.Dispatcher.
-func (d GraphDispatcher) Call(ctx context.Context, c graph.Call) (any, error) {
+func (d Dispatcher) Call(ctx context.Context, c graph.Call) (any, error) {
 	d.Within.Run = c.RunID
 	if d.account != nil {
-		d.account.named(c.RunID)
-		ctx = context.WithValue(ctx, runAccountKey{}, d.account)
+		d.account.Named(c.RunID)
+		ctx = d.account.WithRun(ctx)
 	}
 	switch {
 	case c.Verb != policy.Execute || c.Ref.Kind == item.Knowledge:
@@ -425,7 +428,7 @@ type callApproval struct {
 // person gave to this very question, at the terminal, or at the client of the call; nil
 // if it cannot. A question at a client that answers with a later call suspends the run;
 // a thread cannot wait for that (live).
-func (d GraphDispatcher) confirmer(ctx context.Context, c graph.Call, live bool) exec.Ask {
+func (d Dispatcher) confirmer(ctx context.Context, c graph.Call, live bool) exec.Ask {
 	if c.Approval != nil && c.Approval.Given != "" {
 		return func(_ context.Context, question string) (bool, error) {
 			return question == c.Approval.Given, nil
@@ -457,7 +460,7 @@ func (d GraphDispatcher) confirmer(ctx context.Context, c graph.Call, live bool)
 			if aerr != nil {
 				return false, aerr
 			}
-			about := AskedOf(ctx)
+			about := project.AskedOf(ctx)
 			c.Approval.Needed = &graph.ApprovalNeed{
 				Question: question,
 				Timeout:  time.Duration(allowance.Approvals.SuspendedTimeoutSeconds) * time.Second,
@@ -481,13 +484,13 @@ func Suspends(ctx context.Context, call policy.Call, d policy.Decision, timeout 
 			Timeout:  timeout,
 			Tier:     d.Tier.String(),
 			Rule:     d.Rule(),
-			Change:   ChangeForLog(call.Change),
+			Change:   project.ChangeForLog(call.Change),
 		}
 	}
 }
 
 // verb calls search, load or sign, as models do.
-func (d GraphDispatcher) verb(ctx context.Context, c graph.Call) (any, error) {
+func (d Dispatcher) verb(ctx context.Context, c graph.Call) (any, error) {
 	w, err := d.Project.Workspace(ctx, d.Within)
 	if err != nil {
 		return nil, err

@@ -1,4 +1,4 @@
-package project
+package graphhost
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec/graph"
 	"github.com/ryeos/rye/internal/jsonx"
+	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/primary"
@@ -25,10 +26,11 @@ type detachedRun struct {
 // StartDetached starts a run of a graph in a process of its own, which outlives this
 // one and its session. args are the words with which this program runs RunDetached.
 // It returns when the log has the start of the run.
-func (p *Project) StartDetached(
+func StartDetached(
 	ctx context.Context,
+	p *project.Project,
 	call primary.Call,
-	o GraphOptions,
+	o Options,
 	args []string,
 ) (*graph.Summary, error) {
 	call.DryRun = true
@@ -40,7 +42,7 @@ func (p *Project) StartDetached(
 	if p.Spaces.ProjectDir == "" {
 		return nil, diag.New(diag.ConfigError, "running %s: a run is recorded in a project, and this directory is not in a project", it.Ref).WithReason("no_project")
 	}
-	g, findings := ParseGraph(it)
+	g, findings := Parse(it)
 	if g == nil {
 		return nil, diag.FromFindings("reading the graph "+it.Ref.String(), findings)
 	}
@@ -58,15 +60,15 @@ func (p *Project) StartDetached(
 		Unlocked:  p.Env.Unlocked,
 	}
 	input, err := jsonx.Marshal(d)
-	if err != nil || len(input) > MaxDetach {
-		return nil, diag.New(diag.TooLarge, "starting %s: the inputs have more than %d bytes", it.Ref, MaxDetach)
+	if err != nil || len(input) > project.MaxDetach {
+		return nil, diag.New(diag.TooLarge, "starting %s: the inputs have more than %d bytes", it.Ref, project.MaxDetach)
 	}
 	return p.Detach(ctx, d.RunID, input, args)
 }
 
 // RunDetached is the body of the process of a detached run.
-func (e *Env) RunDetached(ctx context.Context, in io.Reader) error {
-	m, err := ReadStart(in)
+func RunDetached(ctx context.Context, e *project.Env, in io.Reader) error {
+	m, err := project.ReadStart(in)
 	if err != nil {
 		return err
 	}
@@ -78,7 +80,7 @@ func (e *Env) RunDetached(ctx context.Context, in io.Reader) error {
 	if err != nil {
 		return err
 	}
-	ctx = WithGraphOptions(ctx, GraphOptions{RunID: id, NoSuspend: m.Flag("no_suspend")})
+	ctx = WithOptions(ctx, Options{RunID: id, NoSuspend: m.Flag("no_suspend")})
 	_, err = p.Verbs.Tool(ctx, primary.Call{Ref: ref, Held: policy.Person(), Params: m.Object("params")})
 	return err
 }

@@ -1,4 +1,4 @@
-package project
+package graphhost
 
 import (
 	"context"
@@ -13,16 +13,17 @@ import (
 	"github.com/ryeos/rye/internal/hidden"
 	"github.com/ryeos/rye/internal/itemcheck"
 	"github.com/ryeos/rye/internal/jsonx"
+	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/primary"
 	"github.com/ryeos/rye/threads"
 )
 
-// GraphsTool is the function of the tool with which models handle runs. Its caller
+// Tool is the function of the tool with which models handle runs. Its caller
 // needs the capability for the tool, and passes the gates of every item that a resumed
 // run calls. A caller that is not a person reaches the runs that it started.
-func (p *Project) GraphsTool(ctx context.Context, in exec.NativeCall) (map[string]any, error) {
+func Tool(ctx context.Context, p *project.Project, in exec.NativeCall) (map[string]any, error) {
 	call := graphsCall{p: p, in: in}
 	operation := call.text("operation")
 	switch operation {
@@ -53,7 +54,7 @@ func (p *Project) GraphsTool(ctx context.Context, in exec.NativeCall) (map[strin
 }
 
 type graphsCall struct {
-	p  *Project
+	p  *project.Project
 	in exec.NativeCall
 }
 
@@ -75,7 +76,7 @@ func (c graphsCall) graph(ctx context.Context, operation string) (map[string]any
 		return nil, err
 	}
 	if operation == "validate" {
-		findings, err := c.p.ValidateGraph(ctx, ref)
+		findings, err := Validate(ctx, c.p, ref)
 		if err != nil {
 			return nil, err
 		}
@@ -95,7 +96,7 @@ func (c graphsCall) graph(ctx context.Context, operation string) (map[string]any
 			WithReason("not_graph").
 			WithDetail("ref", ref.String())
 	}
-	g, findings := ParseGraph(it)
+	g, findings := Parse(it)
 	if g == nil {
 		return nil, diag.FromFindings("reading the graph "+ref.String(), findings)
 	}
@@ -158,7 +159,7 @@ func (c graphsCall) walk(ctx context.Context, operation, id string) (map[string]
 	if err := c.maySet(ctx, id, set); err != nil {
 		return nil, err
 	}
-	o := GraphOptions{By: "person"}
+	o := Options{By: "person"}
 	if !IsPerson(c.in.Call) {
 		o.By = "agent"
 	}
@@ -214,15 +215,16 @@ func (c graphsCall) maySet(ctx context.Context, id string, set map[string]any) e
 		}
 		values = append(values, k+" = "+string(b))
 	}
-	return c.p.MayAs(ctx, c.in, policy.Call{Rating: policy.Rating{Class: policy.T3, Tier: policy.T3, Why: "it sets the state of a run"}},
+	return MayAs(ctx, c.p, c.in, policy.Call{Rating: policy.Rating{Class: policy.T3, Tier: policy.T3, Why: "it sets the state of a run"}},
 		fmt.Sprintf("Set the state of the run %s? %s", id, hidden.Visible(strings.Join(values, ", "))),
 		diag.New(diag.ApprovalRequired, "setting the state of %s: a person decides about it, and rye cannot ask one here", id).WithReason("run_set").WithDetail("run_id", id))
 }
 
 // MayAs returns nil if a call of a tool may do what another call may, as the allowance
 // decides or a person answers. unasked is the error if a person must decide and cannot be asked.
-func (p *Project) MayAs(
+func MayAs(
 	ctx context.Context,
+	p *project.Project,
 	in exec.NativeCall,
 	as policy.Call,
 	question string,

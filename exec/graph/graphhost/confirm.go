@@ -1,12 +1,14 @@
-package project
+package graphhost
 
 import (
 	"context"
 
 	"github.com/ryeos/rye/exec"
+	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/threads"
 )
 
+// ReplyOf returns the reply of a person who was asked a question of yes or no.
 func ReplyOf(yes bool, err error) (threads.Reply, error) {
 	if yes {
 		return threads.Reply{Decision: threads.Once, By: "person"}, err
@@ -18,13 +20,13 @@ func ReplyOf(yes bool, err error) (threads.Reply, error) {
 // is nil if no person can be asked now.
 func Confirm(
 	ctx context.Context,
-	p *Project,
+	p *project.Project,
 	call exec.Call,
 	q *threads.Question,
 	rests bool,
 ) (*threads.Reply, error) {
 	ask := call.Ask
-	if person := PersonOf(p, call); person != nil {
+	if person := project.PersonOf(p, call); person != nil {
 		return person(ctx, q, rests, ask)
 	}
 	within := ctx

@@ -1,4 +1,4 @@
-package project
+package graphhost
 
 import (
 	"context"
@@ -6,11 +6,12 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec/graph"
 	"github.com/ryeos/rye/internal/itemcheck"
+	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/item"
 )
 
-// ValidateGraph returns every finding about a graph, which need not be signed.
-func (p *Project) ValidateGraph(ctx context.Context, ref item.Ref) ([]diag.Finding, error) {
+// Validate returns every finding about a graph, which need not be signed.
+func Validate(ctx context.Context, p *project.Project, ref item.Ref) ([]diag.Finding, error) {
 	it, err := p.Resolver.Inspect(ctx, ref)
 	if err != nil {
 		return nil, err
@@ -26,7 +27,7 @@ func (p *Project) ValidateGraph(ctx context.Context, ref item.Ref) ([]diag.Findi
 			it.Ref,
 			it.Path(),
 			itemcheck.Doc(it),
-			p.graphItems(),
+			p.GraphItems(),
 		),
 		it.Findings...,
 	)

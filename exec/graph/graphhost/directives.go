@@ -1,4 +1,4 @@
-package project
+package graphhost
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec"
 	"github.com/ryeos/rye/exec/graph"
+	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/threads/transcript"
 )
@@ -14,22 +15,22 @@ import (
 type Directives interface {
 	// Follow runs the thread of a node, as the child of its run, and returns the result of the
 	// node. A thread that an earlier process had started continues.
-	Follow(ctx context.Context, p *Project, c *DirectiveCall) (any, error)
+	Follow(ctx context.Context, p *project.Project, c *DirectiveCall) (any, error)
 }
 
 // DirectiveCall is the call of a directive by a node.
 type DirectiveCall struct {
 	graph.Call
-	Account       *RunAccount // of the run
-	Within        exec.Call   // of the run
-	Ask           exec.Ask    // about the calls of the thread; nil: no person is present
-	AcceptChanged bool        // the directive may have changed since the thread started
+	Account       *project.RunAccount // of the run
+	Within        exec.Call           // of the run
+	Ask           exec.Ask            // about the calls of the thread; nil: no person is present
+	AcceptChanged bool                // the directive may have changed since the thread started
 	// Event receives the lines of the thread's log; nil if the caller of the run reads none.
 	Event func(thread string, line *transcript.Line)
 }
 
 // follow has a thread do the work of a directive as the child of a run.
-func (d GraphDispatcher) follow(ctx context.Context, c graph.Call) (any, error) {
+func (d Dispatcher) follow(ctx context.Context, c graph.Call) (any, error) {
 	if d.account == nil || c.Child == nil {
 		return nil, diag.New(diag.ExecutionFailed, "calling %s: a hook, and a graph that a thread calls, cannot start a thread", c.Ref).WithReason("thread_in_thread")
 	}
@@ -54,7 +55,7 @@ func BelowNode(ctx context.Context) context.Context {
 }
 
 // directiveTarget describes a directive for the run of a graph.
-func (d GraphDispatcher) directiveTarget(ctx context.Context, ref item.Ref) (graph.Target, error) {
+func (d Dispatcher) directiveTarget(ctx context.Context, ref item.Ref) (graph.Target, error) {
 	it, err := d.Project.Resolver.Find(ctx, ref)
 	if err != nil {
 		return graph.Target{}, err
