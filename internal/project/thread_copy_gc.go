@@ -21,7 +21,7 @@ type OldCopy struct {
 	Reason  string    `json:"reason,omitempty"`  // why it stays
 	Dropped bool      `json:"dropped,omitempty"` // gc removed it, or would
 	copied  *workcopy.Copy
-	Failed  error // it could not be removed
+	Failed  error `json:"-"` // it could not be removed
 }
 
 // AllCopies returns the working copies of the project, and which of them gc removes. logs are
