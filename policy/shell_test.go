@@ -235,7 +235,9 @@ func TestShellIsBounded(t *testing.T) {
 	for _, text := range hostile() {
 		start := time.Now()
 		k.Shell(text)
-		if took := time.Since(start); took > 3*time.Second {
+		// A text needs 0.1 s on an idle machine. The race detector and other tests make it
+		// some thirty times slower; without bounds it would not end.
+		if took := time.Since(start); took > 20*time.Second {
 			t.Errorf("%.40q took %v", text, took)
 		}
 	}
