@@ -229,14 +229,14 @@ type codexStream struct {
 type codexEvent struct {
 	Type string `json:"type"`
 	Item struct {
-		Type      string          `json:"type"`
-		Text      string          `json:"text"`
-		Message   string          `json:"message"`
-		Server    string          `json:"server"`
-		Tool      string          `json:"tool"`
-		Arguments json.RawMessage `json:"arguments"`
-		Result    json.RawMessage `json:"result"`
-		Error     struct{ Message string }
+		Type      string                   `json:"type"`
+		Text      string                   `json:"text"`
+		Message   string                   `json:"message"`
+		Server    string                   `json:"server"`
+		Tool      string                   `json:"tool"`
+		Arguments json.RawMessage          `json:"arguments"`
+		Result    json.RawMessage          `json:"result"`
+		Error     struct{ Message string } `json:"error"`
 	} `json:"item"`
 	Usage   json.RawMessage          `json:"usage"`
 	Error   struct{ Message string } `json:"error"`

@@ -222,8 +222,8 @@ func (u *unframe) file(text string) error {
 
 // failure is an error of a child.
 type failure struct {
-	Code      diag.Code
-	Message   string
+	Code      diag.Code      `json:"Code"`
+	Message   string         `json:"Message"`
 	Reason    string         `json:",omitempty"`
 	Details   map[string]any `json:",omitempty"`
 	Findings  []wireFinding  `json:",omitempty"`
