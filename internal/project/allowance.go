@@ -43,8 +43,8 @@ func (p *Project) ceiling(ctx context.Context) (policy.Profile, error) {
 	return a.Sandbox.Ceiling(), err
 }
 
-// removed returns the rows of the protected paths that do not apply.
-func (p *Project) removed(ctx context.Context) ([]string, error) {
+// Removed returns the rows of the protected paths that do not apply.
+func (p *Project) Removed(ctx context.Context) ([]string, error) {
 	a, _, err := p.Allowance(ctx)
 	return a.Sandbox.ProtectRemove, err
 }

@@ -11,17 +11,17 @@ import (
 	"github.com/ryeos/rye/resolve/space"
 )
 
-// boundary returns what the file tools may reach that work in the directory dir.
+// Boundary returns what the file tools may reach that work in the directory dir.
 // A directory that is not a project has no files for them.
-func (p *Project) boundary(dir string) *policy.Boundary {
+func (p *Project) Boundary(dir string) *policy.Boundary {
 	b := &policy.Boundary{Git: p.gitSettings()}
 	seen := links.Seen{}
 	if p.Spaces.ProjectDir != "" && space.IsProject(p.Spaces.ProjectDir) {
-		b.Project = realPath(dir, seen)
+		b.Project = RealPath(dir, seen)
 	}
-	for _, d := range p.privateDirs(seen) {
+	for _, d := range p.PrivateDirs(seen) {
 		b.Private = append(b.Private, d)
-		if real := realPath(d.Path, seen); real != d.Path {
+		if real := RealPath(d.Path, seen); real != d.Path {
 			d.Path = real
 			b.Private = append(b.Private, d)
 		}
@@ -29,9 +29,9 @@ func (p *Project) boundary(dir string) *policy.Boundary {
 	return b
 }
 
-// privateDirs returns the directories of the user and of the machine that file
+// PrivateDirs returns the directories of the user and of the machine that file
 // tools do not write, also if they are in the project.
-func (p *Project) privateDirs(seen links.Seen) []policy.Private {
+func (p *Project) PrivateDirs(seen links.Seen) []policy.Private {
 	home := p.Env.Home()
 	var out []policy.Private
 	add := func(what string, readable bool, dir ...string) {
@@ -71,14 +71,14 @@ func (p *Project) worksAt() string {
 
 // contains reports whether path is dir or below it, with all links followed.
 func contains(dir, path string, seen links.Seen) bool {
-	rel, err := filepath.Rel(realPath(dir, seen), realPath(path, seen))
+	rel, err := filepath.Rel(RealPath(dir, seen), RealPath(path, seen))
 	return err == nil &&
 		rel != ".." &&
 		!strings.HasPrefix(rel, ".."+string(filepath.Separator))
 }
 
-// realPath returns a path with the links of its existing part followed.
-func realPath(path string, seen links.Seen) string {
+// RealPath returns a path with the links of its existing part followed.
+func RealPath(path string, seen links.Seen) string {
 	for rest := "."; ; {
 		if real, err := seen.Follow(path); err == nil {
 			return filepath.Join(real, rest)
@@ -99,6 +99,6 @@ func (p *Project) copyBoundary(b *policy.Boundary) *policy.Boundary {
 	if dir := p.Spaces.ProjectDir; dir != b.Project {
 		b.Private = append(b.Private, policy.Private{Path: dir, What: what})
 	}
-	b.Project = realPath(p.Copied.Dir(), links.Seen{})
+	b.Project = RealPath(p.Copied.Dir(), links.Seen{})
 	return b
 }

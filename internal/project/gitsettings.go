@@ -20,8 +20,8 @@ const settingsDir = "git-settings"
 // maxAsking bounds a question to git about its settings.
 const maxAsking = 10 * time.Second
 
-// gitFinder returns what finds the paths that the settings of git name.
-func (p *Project) gitFinder() *runsoutside.Finder {
+// GitFinder returns what finds the paths that the settings of git name.
+func (p *Project) GitFinder() *runsoutside.Finder {
 	f := &runsoutside.Finder{Environ: p.Env.Environ(), Home: p.Env.Home()}
 	if ctx := p.asking; ctx != nil {
 		f.Ask = func(dir string) []byte {

@@ -196,7 +196,7 @@ func (h *Project) inGit(
 		WasTool: (&x).wasTool,
 		Lenient: true,
 	})
-	x.Executor = (&x).newExecutor()
+	x.Executor = (&x).NewExecutor()
 	x.Verbs = (&x).NewVerbs()
 	return &x, nil
 }

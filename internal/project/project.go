@@ -129,7 +129,7 @@ func (e *Env) Open(ctx context.Context, m Mode) (*Project, error) {
 		return p.Resolver.Passed(func(item.Ref) bool { return true })
 	})
 	p.Index = p.newIndex()
-	p.Executor = p.newExecutor()
+	p.Executor = p.NewExecutor()
 	p.Verbs = p.NewVerbs()
 	if e.ThreadLogs && p.Dirs.Account() != "" {
 		return InAccount(p)
@@ -231,12 +231,12 @@ func (e *Env) systemTrust() []string {
 	return nil
 }
 
-func (p *Project) newExecutor() *exec.Executor {
+func (p *Project) NewExecutor() *exec.Executor {
 	dir := p.Spaces.ProjectDir
 	if dir == "" {
 		dir = p.Env.Base
 	}
-	boundary := p.boundary(dir)
+	boundary := p.Boundary(dir)
 	p.seen = p.listings()
 	var fixed []string
 	project := p.Spaces.ProjectDir
@@ -270,13 +270,13 @@ func (p *Project) newExecutor() *exec.Executor {
 		Ladder:      p.Env.Ladder,
 		Starter:     p.Env.Starter,
 		Listings:    p.seen,
-		Git:         p.gitFinder(),
+		Git:         p.GitFinder(),
 		Applet:      p.Env.Applet,
 		Boundary:    boundary,
 		Fixed:       fixed,
 		Ceiling:     p.ceiling,
 		Approve:     p.approve,
-		Removed:     p.removed,
+		Removed:     p.Removed,
 		Unconfined:  p.unconfined,
 		Lock:        locked,
 		System:      p.System,

@@ -27,7 +27,7 @@ func InAccount(p *Project) (*Project, error) {
 	own.Spaces = ofAccount(p.Spaces, dir)
 	own.SeenDir = seenIn(p, p.Env.Base)
 	own.Keys = p.Keys.RecordedBy(own.recordDocuments) // with the directory of the account
-	return reading(&own, true), nil
+	return WithReadOnly(&own, true), nil
 }
 
 // ofAccount returns the spaces without the project space.
@@ -43,7 +43,7 @@ func ofAccount(s *space.Spaces, dir string) *space.Spaces {
 // seenIn returns the directory that tools see in place of a directory.
 func seenIn(p *Project, dir string) *account.Seen {
 	var private []string
-	for _, d := range p.privateDirs(links.Seen{}) {
+	for _, d := range p.PrivateDirs(links.Seen{}) {
 		if !d.Readable {
 			private = append(private, d.Path)
 		}
@@ -57,38 +57,38 @@ func seenIn(p *Project, dir string) *account.Seen {
 	return &s
 }
 
-// reading returns the project with tools that change no file, or that do.
-func reading(p *Project, readOnly bool) *Project {
+// WithReadOnly returns the project with tools that change no file, or that do.
+func WithReadOnly(p *Project, readOnly bool) *Project {
 	own := *p
 	own.ReadOnly = readOnly
-	own.Executor = own.newExecutor()
+	own.Executor = own.NewExecutor()
 	own.Verbs = own.NewVerbs()
 	return &own
 }
 
-// sees returns the project with tools that see the same directory as the tools of a thread.
-func sees(p *Project, w threads.WorkingCopy) (*Project, error) {
+// WithSeenDir returns the project with tools that see the same directory as the tools of a thread.
+func WithSeenDir(p *Project, w threads.WorkingCopy) (*Project, error) {
 	switch {
 	case w.Dir != "" && p.SeenDir == nil:
 		return nil, diag.New(diag.ThreadState, "opening the directory of the thread: it works outside of projects, in %s", w.Dir)
 	case w.Dir != "":
 		own := *p
 		own.SeenDir = seenIn(p, w.Dir)
-		return reading(&own, w.Mode != threads.Here || own.SeenDir.Empty), nil
+		return WithReadOnly(&own, w.Mode != threads.Here || own.SeenDir.Empty), nil
 	case w.Mode == threads.Read:
-		return reading(p, true), nil
+		return WithReadOnly(p, true), nil
 	}
 	return p, nil
 }
 
-// readsOnly returns the error of what a thread that only reads may not do.
-func readsOnly(doing string) *diag.Error {
+// ReadOnlyError returns the error of what a thread that only reads may not do.
+func ReadOnlyError(doing string) *diag.Error {
 	return diag.New(diag.PolicyDenied, "%s: the tools of this thread read files and change none", doing).WithReason("read_only")
 }
 
 // seenBoundary returns the boundary of tools that see a directory outside of projects.
 func (p *Project) seenBoundary(b *policy.Boundary) *policy.Boundary {
-	b.Project = realPath(p.ToolDir(), links.Seen{})
+	b.Project = RealPath(p.ToolDir(), links.Seen{})
 	b.Copy = b.Copy || p.SeenDir.Empty // it is below a private directory
 	return b
 }
@@ -130,7 +130,7 @@ func (p *Project) ToolDir() string {
 // working copy would write into the project.
 func (p *Project) refuseItems() error {
 	if p.ReadOnly {
-		return readsOnly("writing an item")
+		return ReadOnlyError("writing an item")
 	}
 	if p.Copied == nil {
 		return nil

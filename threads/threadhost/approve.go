@@ -16,6 +16,7 @@ import (
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/threads"
+	"github.com/ryeos/rye/threads/copies"
 )
 
 // OpenAsked describes an open question of a thread to a person.
@@ -40,9 +41,9 @@ func ChangeLines(ctx context.Context, p *project.Project, id string, c *policy.F
 	s, err := threads.ReadStarted(p.Spaces.ProjectDir, id)
 	switch {
 	case err == nil:
-		p, err = p.InCopyOf(id, s)
+		p, err = copies.InCopyOf(p, id, s)
 	case diag.CodeOf(err) == diag.ThreadNotFound:
-		p, err = p.WhereRan(ctx, id)
+		p, err = copies.WhereRan(ctx, p, id)
 	}
 	if err != nil {
 		return []string{hidden.Visible("the changes cannot be shown: " + err.Error())}

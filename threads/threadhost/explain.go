@@ -18,6 +18,7 @@ import (
 	"github.com/ryeos/rye/primary"
 	"github.com/ryeos/rye/resolve"
 	"github.com/ryeos/rye/threads"
+	"github.com/ryeos/rye/threads/copies"
 	"github.com/ryeos/rye/threads/prepare"
 	"github.com/ryeos/rye/threads/steps"
 	"github.com/ryeos/rye/threads/transcript"
@@ -95,7 +96,7 @@ func Explain(ctx context.Context, p *project.Project, o *Options) (*Plan, error)
 		Checks:    []string{},
 		Loop:      threads.Identity{Ref: prepared.Loop.Ref.String(), Digest: prepared.Loop.Digest},
 		Logs:      filepath.Join(p.Spaces.ProjectDir, filepath.FromSlash(transcript.Dir)),
-		Workspace: p.WorkingCopy(),
+		Workspace: copies.WorkingCopy(p),
 		Dir:       p.ToolDir(),
 	}
 	if p.SeenDir != nil {
@@ -141,7 +142,7 @@ func planned(ctx context.Context, p *project.Project, o *Options) (*project.Proj
 	if err != nil || o.Workspace == threads.Worktree || o.Workspace == threads.FullCopy {
 		return p, err
 	}
-	return p.WorksIn(ctx, o.Wish(), "")
+	return copies.WorksIn(ctx, p, o.Wish(), "")
 }
 
 // plannedModel describes a model with the host and the prices of its provider.

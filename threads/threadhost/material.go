@@ -25,6 +25,7 @@ import (
 	"github.com/ryeos/rye/primary"
 	"github.com/ryeos/rye/resolve/space"
 	"github.com/ryeos/rye/threads"
+	"github.com/ryeos/rye/threads/copies"
 	"github.com/ryeos/rye/threads/message"
 	"github.com/ryeos/rye/threads/prepare"
 	"github.com/ryeos/rye/threads/steps"
@@ -85,7 +86,7 @@ func (r *Run) facts(ctx context.Context) steps.Facts {
 	if r.Options.Facts != nil {
 		return *r.Options.Facts
 	}
-	w := r.Project.WorkingCopy()
+	w := copies.WorkingCopy(r.Project)
 	if r.Options.Replay != nil {
 		w = r.Options.Replay.Started.Workspace
 	}

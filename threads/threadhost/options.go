@@ -8,6 +8,7 @@ import (
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/threads"
+	"github.com/ryeos/rye/threads/copies"
 	"github.com/ryeos/rye/threads/message"
 	"github.com/ryeos/rye/threads/prepare"
 	"github.com/ryeos/rye/threads/steps"
@@ -76,8 +77,8 @@ type Options struct {
 }
 
 // Wish returns where the tools of the thread shall work.
-func (o *Options) Wish() project.Wish {
-	return project.Wish{
+func (o *Options) Wish() copies.Wish {
+	return copies.Wish{
 		Ref:       o.Ref,
 		Workspace: o.Workspace,
 		Carry:     o.Carry,

@@ -9,6 +9,7 @@ import (
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/threads"
+	"github.com/ryeos/rye/threads/copies"
 	"github.com/ryeos/rye/threads/prepare"
 	"github.com/ryeos/rye/threads/transcript"
 )
@@ -37,7 +38,7 @@ func Resume(
 		// The rest would be answered by a model, after turns that none has answered.
 		return nil, diag.New(diag.ThreadState, "resuming %s: it is a replay of %s; replay that thread again", id, s.Replay)
 	}
-	if p, err = p.InCopyOf(id, s); err != nil {
+	if p, err = copies.InCopyOf(p, id, s); err != nil {
 		return nil, err
 	}
 	ref, err := item.ParseRef(s.Directive.Ref, item.Directive)

@@ -18,6 +18,7 @@ import (
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/resolve"
 	"github.com/ryeos/rye/threads"
+	"github.com/ryeos/rye/threads/copies"
 	"github.com/ryeos/rye/threads/heads"
 	"github.com/ryeos/rye/threads/message"
 	"github.com/ryeos/rye/threads/prepare"
@@ -57,11 +58,11 @@ func Start(
 		)),
 		carried: o.follows,
 	}
-	if r.Project, err = p.WorksIn(ctx, o.Wish(), r.id); err != nil {
+	if r.Project, err = copies.WorksIn(ctx, p, o.Wish(), r.id); err != nil {
 		return nil, err
 	}
 	defer func() {
-		err = errors.Join(err, r.Project.DropUnused(ctx, r.id))
+		err = errors.Join(err, copies.DropUnused(ctx, r.Project, r.id))
 	}()
 	if err := r.Project.PrepareAccount(); err != nil {
 		return nil, err
@@ -162,7 +163,7 @@ func (r *Run) params(ctx context.Context) (threads.Params, error) {
 		MaxAttempts: r.Attempts,
 		Message:     r.Options.Message,
 		ResumedBy:   r.Options.By,
-		Workspace:   p.WorkingCopy(),
+		Workspace:   copies.WorkingCopy(p),
 		Account:     r.account,
 		Loop:        r.walkLoop,
 		Number:      r.number,

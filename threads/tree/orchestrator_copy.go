@@ -7,6 +7,7 @@ import (
 	"github.com/ryeos/rye/exec/graph/graphhost"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/policy"
+	"github.com/ryeos/rye/threads/copies"
 	"github.com/ryeos/rye/threads/threadhost"
 )
 
@@ -17,7 +18,7 @@ func (o orchestration) diff(ctx context.Context) (any, error) {
 		return nil, err
 	}
 	stat, _ := o.in.Parameters["stat"].(bool)
-	return o.p.DiffCopy(ctx, id, stat)
+	return copies.DiffOf(ctx, o.p, id, stat)
 }
 
 // apply brings what a thread changed to where the caller works: to the project, or to the
@@ -35,8 +36,8 @@ func (o orchestration) apply(ctx context.Context) (any, error) {
 			return nil, err
 		}
 	}
-	done, err := o.p.ApplyCopy(
-		ctx,
+	done, err := copies.Apply(
+		ctx, o.p,
 		id,
 		o.list("paths"),
 		check,
@@ -71,7 +72,7 @@ func (o orchestration) drop(ctx context.Context) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, err = o.p.DropCopy(ctx, id)
+	_, err = copies.Drop(ctx, o.p, id)
 	e := diag.Typed(err)
 	if err != nil && !(o.in.Again && e.Reason == "no_copy") {
 		return nil, err

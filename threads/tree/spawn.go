@@ -12,6 +12,7 @@ import (
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/threads"
+	"github.com/ryeos/rye/threads/copies"
 	"github.com/ryeos/rye/threads/message"
 	"github.com/ryeos/rye/threads/prepare"
 	"github.com/ryeos/rye/threads/store"
@@ -107,14 +108,14 @@ func Spawn(
 	if o.Above != nil {
 		in = o.Above.Project
 	}
-	if in, err = in.WorksIn(ctx, o.Wish(), id); err != nil {
+	if in, err = copies.WorksIn(ctx, in, o.Wish(), id); err != nil {
 		return nil, err
 	}
 	if in.Copied != nil {
 		start.Copy = in.Copied.ID
 	}
 	if in.ReadOnly || in.SeenDir != nil {
-		w := in.WorkingCopy()
+		w := copies.WorkingCopy(in)
 		start.Sees = &w
 	}
 	if err := in.PrepareAccount(); err != nil {
@@ -122,7 +123,7 @@ func Spawn(
 	}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, in.DropUnused(context.WithoutCancel(ctx), id))
+			err = errors.Join(err, copies.DropUnused(context.WithoutCancel(ctx), in, id))
 		}
 	}()
 	if start.Attachments, err = threadhost.Attachments(ctx, in, o, prepared); err != nil {

@@ -15,6 +15,7 @@ import (
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/internal/tree"
 	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/threads/copies"
 	"github.com/ryeos/rye/threads/heads"
 	"github.com/ryeos/rye/threads/threadhost"
 	"github.com/ryeos/rye/threads/transcript"
@@ -41,10 +42,10 @@ type Tree struct {
 
 // Report states what Remove removed, or would, and why the rest stays.
 type Report struct {
-	Removed []Tree            `json:"removed"`
-	Kept    []Tree            `json:"kept"`
-	Copies  []project.OldCopy `json:"copies"`
-	DryRun  bool              `json:"dry_run"`
+	Removed []Tree        `json:"removed"`
+	Kept    []Tree        `json:"kept"`
+	Copies  []copies.Copy `json:"copies"`
+	DryRun  bool          `json:"dry_run"`
 }
 
 // Remove removes the logs of threads and runs that have completed, with the whole
@@ -71,16 +72,16 @@ func Remove(ctx context.Context, p *project.Project, o Options) (*Report, error)
 	for i := range registered {
 		known[registered[i].ID] = &registered[i]
 	}
-	logs, err := p.Logs(ctx, known)
+	logs, err := copies.Logs(ctx, p, known)
 	if err != nil {
 		return nil, err
 	}
 	out := &Report{Removed: []Tree{}, Kept: []Tree{}, DryRun: o.DryRun}
-	if out.Copies, err = p.AllCopies(ctx, logs); err != nil {
+	if out.Copies, err = copies.All(ctx, p, logs); err != nil {
 		return nil, err
 	}
 	if !o.DryRun {
-		if err := p.DropCopies(ctx, out.Copies); err != nil {
+		if err := copies.DropOld(ctx, p, out.Copies); err != nil {
 			return nil, err
 		}
 	}
@@ -176,11 +177,11 @@ func damage(ctx context.Context, p *project.Project, ids []string) (string, erro
 
 // treesOf returns the trees of logs, the one with the newest event first. Reason is why a
 // tree cannot be removed at any age: its working copy could not be applied any more.
-func treesOf(logs []project.LoggedThread, copies []project.OldCopy) []Tree {
+func treesOf(logs []copies.LoggedThread, old []copies.Copy) []Tree {
 	trees := map[string]*Tree{}
 	top := topOf(logs)
 	exists := map[string]bool{}
-	for _, c := range copies {
+	for _, c := range old {
 		exists[c.ID] = !c.Dropped
 	}
 	for _, l := range logs {
@@ -212,7 +213,7 @@ func treesOf(logs []project.LoggedThread, copies []project.OldCopy) []Tree {
 }
 
 // topOf returns a function that is equal for the threads of one tree.
-func topOf(logs []project.LoggedThread) func(id string) string {
+func topOf(logs []copies.LoggedThread) func(id string) string {
 	above := map[string]string{}
 	top := func(id string) string {
 		for above[id] != "" {

@@ -25,6 +25,7 @@ import (
 	"github.com/ryeos/rye/primary/agent"
 	"github.com/ryeos/rye/resolve"
 	"github.com/ryeos/rye/threads"
+	"github.com/ryeos/rye/threads/copies"
 	"github.com/ryeos/rye/threads/transcript"
 )
 
@@ -241,7 +242,7 @@ func runGraph(
 		if o, done, err = graphOptions(ctx, p, &in); err != nil || done != nil {
 			return resultData(done), err
 		}
-		if p, err = p.WhereRan(ctx, o.earlier()); err != nil {
+		if p, err = copies.WhereRan(ctx, p, o.earlier()); err != nil {
 			return nil, err
 		}
 	}

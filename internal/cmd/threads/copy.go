@@ -11,6 +11,7 @@ import (
 	"github.com/ryeos/rye/internal/cmd/watch"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/internal/workcopy"
+	"github.com/ryeos/rye/threads/copies"
 )
 
 func threadsDiffCommand() *cli.Command {
@@ -37,7 +38,7 @@ func runThreadsDiff(ctx context.Context, c *cli.Call, stat bool) error {
 	if err != nil {
 		return err
 	}
-	diff, err := p.DiffCopy(ctx, id, stat)
+	diff, err := copies.DiffOf(ctx, p, id, stat)
 	if err != nil {
 		return err
 	}
@@ -65,7 +66,7 @@ func showCopyChange(u *cli.UI, ch workcopy.Change) {
 }
 
 // copyWarning states when gc removes a copy.
-func copyWarning(c project.OldCopy) string {
+func copyWarning(c copies.Copy) string {
 	return fmt.Sprintf("rye threads gc removes the working copy of %s from %s; apply or drop it", c.ID, c.Removed.Format(time.DateOnly))
 }
 
@@ -96,7 +97,7 @@ func runThreadsApply(ctx context.Context, c *cli.Call, check bool) error {
 	if err != nil {
 		return err
 	}
-	done, err := p.ApplyCopy(ctx, id, c.Args[1:], check, true)
+	done, err := copies.Apply(ctx, p, id, c.Args[1:], check, true)
 	if err != nil {
 		return err
 	}
@@ -120,7 +121,7 @@ func threadsDropCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			dropped, err := p.DropCopy(ctx, id)
+			dropped, err := copies.Drop(ctx, p, id)
 			if err != nil {
 				return err
 			}

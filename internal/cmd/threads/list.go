@@ -16,6 +16,7 @@ import (
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/threads"
 	"github.com/ryeos/rye/threads/activity"
+	"github.com/ryeos/rye/threads/copies"
 )
 
 func threadsListCommand() *cli.Command {
@@ -45,11 +46,11 @@ resume continues it. rye graph list lists the runs of graphs.`,
 					return t.State != threads.Running
 				})
 			}
-			copies, err := p.OldCopies(ctx)
+			old, err := copies.Old(ctx, p)
 			if err != nil {
 				return err
 			}
-			for _, wc := range copies {
+			for _, wc := range old {
 				c.UI.Note("%s", copyWarning(wc))
 			}
 			return c.UI.Show(map[string]any{"threads": list}, func() {

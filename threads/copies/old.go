@@ -1,4 +1,4 @@
-package project
+package copies
 
 import (
 	"cmp"
@@ -8,12 +8,13 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/links"
+	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/internal/tree"
 	"github.com/ryeos/rye/internal/workcopy"
 )
 
-// OldCopy is a working copy of a thread.
-type OldCopy struct {
+// Copy is a working copy of a thread.
+type Copy struct {
 	ID      string    `json:"copy"`
 	Updated time.Time `json:"updated"`           // the last event of a thread or run in it
 	Removed time.Time `json:"removed_from"`      // from when gc removes it
@@ -24,17 +25,17 @@ type OldCopy struct {
 	Failed  error `json:"-"` // it could not be removed
 }
 
-// AllCopies returns the working copies of the project, and which of them gc removes. logs are
+// All returns the working copies of the project, and which of them gc removes. logs are
 // those of the project.
-func (p *Project) AllCopies(ctx context.Context, logs []LoggedThread) ([]OldCopy, error) {
-	settings, err := p.copySettings(ctx)
+func All(ctx context.Context, p *project.Project, logs []LoggedThread) ([]Copy, error) {
+	settings, err := readSettings(ctx, p)
 	if err != nil {
 		return nil, err
 	}
-	found, err := p.copies()
-	out := make([]OldCopy, 0, len(found))
+	found, err := list(p)
+	out := make([]Copy, 0, len(found))
 	for _, c := range found {
-		o := OldCopy{ID: c.ID, copied: c}
+		o := Copy{ID: c.ID, copied: c}
 		o.Updated, _ = time.Parse(time.RFC3339, c.Created)
 		for _, l := range logs {
 			if l.Copy == c.ID && l.Updated.After(o.Updated) {
@@ -55,13 +56,13 @@ func (p *Project) AllCopies(ctx context.Context, logs []LoggedThread) ([]OldCopy
 	return out, err
 }
 
-// copies returns the working copies of the project.
-func (p *Project) copies() ([]*workcopy.Copy, error) {
-	dir, err := p.copiesDir()
+// list returns the working copies of the project.
+func list(p *project.Project) ([]*workcopy.Copy, error) {
+	dir, err := copiesDir(p)
 	if err != nil || p.Spaces.ProjectDir == "" {
 		return nil, nil // without a state directory there are none
 	}
-	return workcopy.List(dir, realPath(p.Spaces.ProjectDir, links.Seen{}))
+	return workcopy.List(dir, project.RealPath(p.Spaces.ProjectDir, links.Seen{}))
 }
 
 // copySettings are those of working copies: after how many days without an event gc removes
@@ -71,8 +72,8 @@ type copySettings struct {
 	files, bytes int64
 }
 
-func (p *Project) copySettings(ctx context.Context) (*copySettings, error) {
-	s, err := p.Resolver.Config(ctx, RecordsConfig)
+func readSettings(ctx context.Context, p *project.Project) (*copySettings, error) {
+	s, err := p.Resolver.Config(ctx, project.RecordsConfig)
 	if err != nil {
 		return nil, err
 	}
@@ -84,13 +85,13 @@ func (p *Project) copySettings(ctx context.Context) (*copySettings, error) {
 		files: section.Int("max_files", 200_000, 1, 10_000_000),
 		bytes: section.Int("max_bytes", 4<<30, 1, 1<<40),
 	}
-	return out, diag.FromFindings("reading config:"+RecordsConfig, r.Findings())
+	return out, diag.FromFindings("reading config:"+project.RecordsConfig, r.Findings())
 }
 
-// DropCopies removes those that are to be removed, and what a stopped process left. One that
+// DropOld removes those that are to be removed, and what a stopped process left. One that
 // cannot be removed stays with the reason, and the others do not wait for it.
-func (p *Project) DropCopies(ctx context.Context, copies []OldCopy) error {
-	if dir, err := p.copiesDir(); err == nil {
+func DropOld(ctx context.Context, p *project.Project, copies []Copy) error {
+	if dir, err := copiesDir(p); err == nil {
 		workcopy.Sweep(dir, p.Env.Now())
 	}
 	for i := range copies {
@@ -108,13 +109,13 @@ func (p *Project) DropCopies(ctx context.Context, copies []OldCopy) error {
 	return nil
 }
 
-// OldCopies returns the working copies of the project that gc removes soon, or now.
-func (p *Project) OldCopies(ctx context.Context) ([]OldCopy, error) {
-	found, err := p.copies()
+// Old returns the working copies of the project that gc removes soon, or now.
+func Old(ctx context.Context, p *project.Project) ([]Copy, error) {
+	found, err := list(p)
 	if err != nil || len(found) == 0 {
 		return nil, err
 	}
-	settings, err := p.copySettings(ctx)
+	settings, err := readSettings(ctx, p)
 	if err != nil {
 		return nil, err
 	}
@@ -122,12 +123,12 @@ func (p *Project) OldCopies(ctx context.Context) ([]OldCopy, error) {
 	if !slices.ContainsFunc(found, func(c *workcopy.Copy) bool { return c.Created <= due }) {
 		return nil, nil // and no log needs to be read
 	}
-	logs, err := p.Logs(ctx, nil)
+	logs, err := Logs(ctx, p, nil)
 	if err != nil {
 		return nil, err
 	}
-	all, err := p.AllCopies(ctx, logs)
-	return slices.DeleteFunc(all, func(c OldCopy) bool {
+	all, err := All(ctx, p, logs)
+	return slices.DeleteFunc(all, func(c Copy) bool {
 		return !c.Soon && !c.Dropped
 	}), err
 }

@@ -1,14 +1,15 @@
-package project
+package copies
 
 import (
 	"context"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/project"
 )
 
 // hereOutside returns the project of the account with tools that write the current directory.
 // It asks the person, unless nothing is started.
-func hereOutside(ctx context.Context, p *Project, w Wish) (*Project, error) {
+func hereOutside(ctx context.Context, p *project.Project, w Wish) (*project.Project, error) {
 	s := p.SeenDir
 	switch {
 	case s.Empty:
@@ -21,7 +22,7 @@ func hereOutside(ctx context.Context, p *Project, w Wish) (*Project, error) {
 		).
 			WithReason("here_refused")
 	case w.Plan:
-		return reading(p, false), nil
+		return project.WithReadOnly(p, false), nil
 	case w.Permit == nil:
 		return nil, diag.New(diag.ApprovalRequired, "starting %s: %s is not a project, and a person at a terminal permits tools to write in it", w.Ref, s.Dir).WithReason("here_outside")
 	}
@@ -32,5 +33,5 @@ func hereOutside(ctx context.Context, p *Project, w Wish) (*Project, error) {
 	if !yes {
 		return nil, diag.New(diag.ApprovalDenied, "starting %s: cancelled; nothing started", w.Ref)
 	}
-	return reading(p, false), nil
+	return project.WithReadOnly(p, false), nil
 }

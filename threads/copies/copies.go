@@ -1,4 +1,4 @@
-package project
+package copies
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec/graph"
 	"github.com/ryeos/rye/internal/links"
+	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/internal/workcopy"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/policy"
@@ -20,7 +21,7 @@ import (
 )
 
 // copiesDir returns the directory of the working copies of the user's threads.
-func (p *Project) copiesDir() (string, error) {
+func copiesDir(p *project.Project) (string, error) {
 	if p.Dirs.State == "" {
 		return "", diag.New(diag.FileSystemError, "finding working copies: the environment names no state directory that is the user's own").WithReason("no_state_directory")
 	}
@@ -28,7 +29,7 @@ func (p *Project) copiesDir() (string, error) {
 }
 
 // WorkingCopy returns where the tools of the project's threads work.
-func (p *Project) WorkingCopy() threads.WorkingCopy {
+func WorkingCopy(p *project.Project) threads.WorkingCopy {
 	w := threads.WorkingCopy{Mode: threads.Here}
 	switch {
 	case p.Copied != nil && p.Copied.All:
@@ -50,10 +51,10 @@ func (p *Project) WorkingCopy() threads.WorkingCopy {
 
 // inCopy returns the project with tools that work in a copy of it. Its items, lock, trust
 // and settings are those of the project.
-func (p *Project) inCopy(c *workcopy.Copy) *Project {
+func inCopy(p *project.Project, c *workcopy.Copy) *project.Project {
 	own := *p
 	own.Copied = c
-	own.Executor = own.newExecutor()
+	own.Executor = own.NewExecutor()
 	own.Verbs = own.NewVerbs()
 	return &own
 }
@@ -73,16 +74,16 @@ type Wish struct {
 }
 
 // WorksIn returns the project with tools that work where a wish states. id is the thread.
-func (p *Project) WorksIn(ctx context.Context, w Wish, id string) (*Project, error) {
+func WorksIn(ctx context.Context, p *project.Project, w Wish, id string) (*project.Project, error) {
 	if w.Copy != "" {
-		c, err := p.openCopy(w.Copy)
+		c, err := openCopy(p, w.Copy)
 		if err != nil {
 			return nil, err
 		}
-		p = p.inCopy(c)
+		p = inCopy(p, c)
 	}
 	if w.Sees != nil {
-		return sees(p, *w.Sees)
+		return project.WithSeenDir(p, *w.Sees)
 	}
 	switch {
 	case w.Copy != "":
@@ -90,13 +91,13 @@ func (p *Project) WorksIn(ctx context.Context, w Wish, id string) (*Project, err
 	case w.Carry && w.Workspace != threads.Worktree:
 		return nil, carryError()
 	case w.Workspace == threads.Read:
-		return reading(p, true), nil
+		return project.WithReadOnly(p, true), nil
 	case p.SeenDir != nil && !w.Child && w.Workspace == threads.Here:
 		return hereOutside(ctx, p, w)
 	case p.ReadOnly && p.SeenDir != nil && !w.Child && w.Workspace != "":
 		return nil, diag.New(diag.Usage, "starting %s: --workspace %s needs a project", w.Ref, w.Workspace).WithReason("copy_outside")
 	case p.ReadOnly && w.Workspace != "":
-		return nil, readsOnly("starting " + w.Ref.String())
+		return nil, project.ReadOnlyError("starting " + w.Ref.String())
 	case w.Workspace == "" || w.Workspace == threads.Here && p.Copied == nil:
 		return p, nil
 	case w.Workspace == "overlay":
@@ -104,7 +105,7 @@ func (p *Project) WorksIn(ctx context.Context, w Wish, id string) (*Project, err
 	case w.Workspace != threads.Worktree && w.Workspace != threads.FullCopy:
 		return nil, diag.New(diag.Usage, "starting %s: %q is not a working copy; it must be here, read, worktree or copy", w.Ref, w.Workspace)
 	}
-	params, err := p.copyParams(ctx, w, id)
+	params, err := copyParams(ctx, p, w, id)
 	if err != nil {
 		return nil, err
 	}
@@ -112,7 +113,7 @@ func (p *Project) WorksIn(ctx context.Context, w Wish, id string) (*Project, err
 	if err != nil {
 		return nil, err
 	}
-	return p.inCopy(c), nil
+	return inCopy(p, c), nil
 }
 
 func carryError() error {
@@ -120,15 +121,15 @@ func carryError() error {
 }
 
 // copyParams returns how the working copy of a new thread is made.
-func (p *Project) copyParams(ctx context.Context, w Wish, id string) (*workcopy.Params, error) {
-	dir, err := p.copiesDir()
+func copyParams(ctx context.Context, p *project.Project, w Wish, id string) (*workcopy.Params, error) {
+	dir, err := copiesDir(p)
 	if err != nil {
 		return nil, err
 	}
 	out := &workcopy.Params{
 		Dir:     dir,
 		ID:      id,
-		Project: realPath(p.Spaces.ProjectDir, links.Seen{}),
+		Project: project.RealPath(p.Spaces.ProjectDir, links.Seen{}),
 		Environ: p.Env.Environ(),
 		Carry:   w.Carry,
 		From:    p.Copied,
@@ -137,7 +138,7 @@ func (p *Project) copyParams(ctx context.Context, w Wish, id string) (*workcopy.
 	if w.Workspace != threads.FullCopy {
 		return out, nil
 	}
-	limits, err := p.copySettings(ctx)
+	limits, err := readSettings(ctx, p)
 	if err != nil {
 		return nil, err
 	}
@@ -149,7 +150,7 @@ func (p *Project) copyParams(ctx context.Context, w Wish, id string) (*workcopy.
 			p.Env.Person.Warnf("the working copy has no %s: it is not a file, a directory or a link", rel)
 		},
 	}
-	for _, d := range p.privateDirs(links.Seen{}) {
+	for _, d := range p.PrivateDirs(links.Seen{}) {
 		if !d.Readable {
 			out.All.Private = append(out.All.Private, d.Path)
 		}
@@ -168,8 +169,8 @@ func staysBehind(rel string) bool {
 const cacheDir = space.Dir + "/cache"
 
 // openCopy opens a working copy of this project.
-func (p *Project) openCopy(id string) (*workcopy.Copy, error) {
-	dir, err := p.copiesDir()
+func openCopy(p *project.Project, id string) (*workcopy.Copy, error) {
+	dir, err := copiesDir(p)
 	if err != nil {
 		return nil, err
 	}
@@ -177,7 +178,7 @@ func (p *Project) openCopy(id string) (*workcopy.Copy, error) {
 	if err != nil {
 		return nil, err
 	}
-	if c.Project != realPath(p.Spaces.ProjectDir, links.Seen{}) {
+	if c.Project != project.RealPath(p.Spaces.ProjectDir, links.Seen{}) {
 		return nil, diag.New(diag.ThreadState, "opening the working copy %s: it is one of the project %s", id, c.Project).
 			WithReason("copy_of_other").
 			WithDetail("project", c.Project)
@@ -188,31 +189,31 @@ func (p *Project) openCopy(id string) (*workcopy.Copy, error) {
 // InCopyOf returns the project with tools that work where those of a thread did.
 // The copy is in graph_started: a run that a person answers later continues in it, and does not
 // write into the project.
-func (p *Project) InCopyOf(id string, s *threads.Started) (*Project, error) {
+func InCopyOf(p *project.Project, id string, s *threads.Started) (*project.Project, error) {
 	if s.Workspace.Copy != "" {
-		c, err := p.copyOf(id, s)
+		c, err := copyOf(p, id, s)
 		if err != nil {
 			return nil, err
 		}
-		p = p.inCopy(c)
+		p = inCopy(p, c)
 	}
-	return sees(p, s.Workspace)
+	return project.WithSeenDir(p, s.Workspace)
 }
 
 // copyOf opens the working copy of a thread.
-func (p *Project) copyOf(id string, s *threads.Started) (*workcopy.Copy, error) {
+func copyOf(p *project.Project, id string, s *threads.Started) (*workcopy.Copy, error) {
 	if s.Workspace.Copy == "" {
 		return nil, diag.New(diag.ThreadState, "opening the working copy of %s: it works in the project itself", id).
 			WithReason("no_copy").
 			WithDetail("id", id)
 	}
-	c, err := p.openCopy(s.Workspace.Copy)
+	c, err := openCopy(p, s.Workspace.Copy)
 	return c, noCopy(err, id)
 }
 
 // WhereRan returns the project with tools that work where the tools of a run did, which a call
 // continues or forks. A caller that works in a copy continues no run outside of it.
-func (p *Project) WhereRan(ctx context.Context, run string) (*Project, error) {
+func WhereRan(ctx context.Context, p *project.Project, run string) (*project.Project, error) {
 	if run == "" {
 		return p, nil
 	}
@@ -220,16 +221,16 @@ func (p *Project) WhereRan(ctx context.Context, run string) (*Project, error) {
 	switch {
 	case err != nil:
 		return nil, err
-	case s.Copy == p.WorkingCopy().Copy:
+	case s.Copy == WorkingCopy(p).Copy:
 		return p, nil
 	case p.Copied != nil:
 		return nil, diag.New(diag.ThreadState, "continuing %s: it does not work in the working copy of this thread", run)
 	}
-	c, err := p.openCopy(s.Copy)
+	c, err := openCopy(p, s.Copy)
 	if err != nil {
 		return nil, noCopy(err, run)
 	}
-	return p.inCopy(c), nil
+	return inCopy(p, c), nil
 }
 
 // noCopy returns the error of a thread or run whose working copy cannot be opened.
@@ -243,7 +244,7 @@ func noCopy(err error, id string) error {
 }
 
 // DropUnused removes the working copy that was made for a thread whose log has no line.
-func (p *Project) DropUnused(ctx context.Context, id string) error {
+func DropUnused(ctx context.Context, p *project.Project, id string) error {
 	if p == nil || p.Copied == nil || p.Copied.ID != id {
 		return nil
 	}
@@ -254,14 +255,14 @@ func (p *Project) DropUnused(ctx context.Context, id string) error {
 	return p.Copied.Drop(context.WithoutCancel(ctx))
 }
 
-// ThreadCopy returns the working copy of a thread. With idle, it is an error if a process
+// OfThread returns the working copy of a thread. With idle, it is an error if a process
 // runs a thread that works in it.
-func (p *Project) ThreadCopy(ctx context.Context, id string, idle bool) (*workcopy.Copy, error) {
+func OfThread(ctx context.Context, p *project.Project, id string, idle bool) (*workcopy.Copy, error) {
 	s, err := threads.ReadStarted(p.Spaces.ProjectDir, id)
 	if err != nil {
 		return nil, err
 	}
-	c, err := p.copyOf(id, s)
+	c, err := copyOf(p, id, s)
 	if err != nil || !idle {
 		return c, err
 	}
@@ -284,11 +285,11 @@ func (p *Project) ThreadCopy(ctx context.Context, id string, idle bool) (*workco
 	return c, nil
 }
 
-// DropCopy removes the working copy of a thread, and returns its id. It completes what a
+// Drop removes the working copy of a thread, and returns its id. It completes what a
 // stopped process began to remove.
-func (p *Project) DropCopy(ctx context.Context, id string) (string, error) {
-	c, err := p.ThreadCopy(ctx, id, true)
-	if dir, derr := p.copiesDir(); err != nil && derr == nil {
+func Drop(ctx context.Context, p *project.Project, id string) (string, error) {
+	c, err := OfThread(ctx, p, id, true)
+	if dir, derr := copiesDir(p); err != nil && derr == nil {
 		workcopy.Sweep(dir, p.Env.Now())
 	}
 	if err != nil {
@@ -298,16 +299,16 @@ func (p *Project) DropCopy(ctx context.Context, id string) (string, error) {
 }
 
 // copyJudge returns what decides which paths of a working copy a person must name.
-func (p *Project) copyJudge(ctx context.Context) (workcopy.Judge, error) {
-	removed, err := p.removed(ctx)
+func copyJudge(ctx context.Context, p *project.Project) (workcopy.Judge, error) {
+	removed, err := p.Removed(ctx)
 	if err != nil {
 		return nil, err
 	}
 	protected := policy.ProtectedExcept(removed)
-	boundary := p.boundary(p.Spaces.ProjectDir)
+	boundary := p.Boundary(p.Spaces.ProjectDir)
 	boundary.Removed = removed
 	if boundary.Project != "" {
-		boundary.Named = p.gitFinder().Project(boundary.Project)
+		boundary.Named = p.GitFinder().Project(boundary.Project)
 	}
 	return func(rel string) string {
 		if row, _, ok := protected(rel); ok {
@@ -331,25 +332,25 @@ func (p *Project) copyJudge(ctx context.Context) (workcopy.Judge, error) {
 	}, nil
 }
 
-// CopyDiff is what a thread changed in its working copy.
-type CopyDiff struct {
+// Diff is what a thread changed in its working copy.
+type Diff struct {
 	ThreadID string            `json:"thread_id"`
 	Copy     string            `json:"copy"`
 	Changes  []workcopy.Change `json:"changes"`
 	Diffs    []string          `json:"diffs,omitempty"` // of the changes, in their order
 }
 
-// DiffCopy returns what a thread changed in its working copy, with stat without the texts.
-func (p *Project) DiffCopy(ctx context.Context, id string, stat bool) (*CopyDiff, error) {
-	c, err := p.ThreadCopy(ctx, id, false)
+// DiffOf returns what a thread changed in its working copy, with stat without the texts.
+func DiffOf(ctx context.Context, p *project.Project, id string, stat bool) (*Diff, error) {
+	c, err := OfThread(ctx, p, id, false)
 	if err != nil {
 		return nil, err
 	}
-	judge, err := p.copyJudge(ctx)
+	judge, err := copyJudge(ctx, p)
 	if err != nil {
 		return nil, err
 	}
-	out := &CopyDiff{ThreadID: id, Copy: c.ID}
+	out := &Diff{ThreadID: id, Copy: c.ID}
 	if out.Changes, err = c.Diff(ctx, p.Env.Environ(), judge); err != nil || stat {
 		return out, err
 	}
@@ -362,26 +363,27 @@ func (p *Project) DiffCopy(ctx context.Context, id string, stat bool) (*CopyDiff
 	return out, nil
 }
 
-// ApplyCopy brings what a thread changed in its working copy to where the caller works. Only
+// Apply brings what a thread changed in its working copy to where the caller works. Only
 // a person gets protected paths, by naming them.
-func (p *Project) ApplyCopy(
+func Apply(
 	ctx context.Context,
+	p *project.Project,
 	id string,
 	paths []string,
 	check, person bool,
 ) (*workcopy.Applied, error) {
 	if p.ReadOnly && !check {
-		return nil, readsOnly("applying the working copy of " + id)
+		return nil, project.ReadOnlyError("applying the working copy of " + id)
 	}
-	c, err := p.ThreadCopy(ctx, id, true)
+	c, err := OfThread(ctx, p, id, true)
 	if err != nil {
 		return nil, err
 	}
-	judge, err := p.copyJudge(ctx)
+	judge, err := copyJudge(ctx, p)
 	if err != nil {
 		return nil, err
 	}
-	if paths, err = p.copyPaths(paths); err != nil {
+	if paths, err = copyPaths(p, paths); err != nil {
 		return nil, err
 	}
 	return c.Apply(ctx, workcopy.Options{
@@ -395,7 +397,7 @@ func (p *Project) ApplyCopy(
 }
 
 // copyPaths returns paths as a caller gives them, relative to the project.
-func (p *Project) copyPaths(given []string) ([]string, error) {
+func copyPaths(p *project.Project, given []string) ([]string, error) {
 	var out []string
 	for _, g := range given {
 		rel := g

@@ -1,4 +1,4 @@
-package project
+package copies
 
 import (
 	"cmp"
@@ -8,12 +8,13 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec/graph"
+	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/threads"
 	"github.com/ryeos/rye/threads/store"
 )
 
 // Logs returns what the logs of the project state, the one that began first at first.
-func (p *Project) Logs(ctx context.Context, known map[string]*ListedThread) ([]LoggedThread, error) {
+func Logs(ctx context.Context, p *project.Project, known map[string]*project.ListedThread) ([]LoggedThread, error) {
 	ids, err := graph.IDs(p.Spaces.ProjectDir)
 	if err != nil {
 		return nil, err
@@ -24,7 +25,7 @@ func (p *Project) Logs(ctx context.Context, known map[string]*ListedThread) ([]L
 	}
 	logs := make([]LoggedThread, len(ids))
 	for i, id := range ids {
-		logs[i] = p.loggedThread(ctx, id, exists)
+		logs[i] = loggedThread(ctx, p, id, exists)
 		logs[i].compare(known)
 	}
 	slices.SortFunc(logs, func(a, b LoggedThread) int {
@@ -49,7 +50,7 @@ type LoggedThread struct {
 
 // compare adds what the registry knows. A thread whose parent has completed cannot be
 // resumed: its money would be that of an account that is closed.
-func (l *LoggedThread) compare(known map[string]*ListedThread) {
+func (l *LoggedThread) compare(known map[string]*project.ListedThread) {
 	t := known[l.ID]
 	if t == nil {
 		return
@@ -64,7 +65,7 @@ func (l *LoggedThread) compare(known map[string]*ListedThread) {
 	}
 }
 
-func (p *Project) loggedThread(ctx context.Context, id string, exists map[string]bool) LoggedThread {
+func loggedThread(ctx context.Context, p *project.Project, id string, exists map[string]bool) LoggedThread {
 	dir := p.Spaces.ProjectDir
 	l := LoggedThread{ID: id}
 	s, err := graph.Status(ctx, dir, id)
