@@ -10,7 +10,7 @@ func leaves() map[string]bool {
 		"internal/account", "internal/applies", "internal/atomicfile", "internal/cas", "internal/chainlog", "internal/commitindex", "internal/cond", "internal/credentials", "internal/cuttext", "internal/dialog", "internal/dotpath", "internal/dx", "internal/every", "internal/filelock", "internal/filestamp",
 		"internal/gitcmd", "internal/glob",
 		"internal/header", "internal/hidden", "internal/hinttable", "internal/httpfill", "internal/httpx", "internal/idpattern", "internal/inline", "internal/interpolate", "internal/journal", "internal/jsonx", "internal/layered", "internal/legacy",
-		"internal/linediff", "internal/lineserver", "internal/links", "internal/mdmeta", "internal/mdterm", "internal/media", "internal/memo", "internal/once", "internal/openat", "internal/owner", "internal/pathcall", "internal/pep723", "internal/privatekey", "internal/proc", "internal/procwatch", "internal/pylit",
+		"internal/linediff", "internal/lineserver", "internal/links", "internal/markdown", "internal/mdmeta", "internal/mdterm", "internal/media", "internal/memo", "internal/once", "internal/openat", "internal/owner", "internal/pathcall", "internal/pep723", "internal/privatekey", "internal/proc", "internal/procwatch", "internal/pylit",
 		"internal/promptinput", "internal/recordtext", "internal/redact", "internal/resulttext", "internal/runlog", "internal/runsoutside",
 		"internal/schema", "internal/sibling", "internal/sqlite", "internal/stagedir", "internal/startheap", "internal/stepsource", "internal/suggest", "internal/termkeys", "internal/tmpl", "internal/touches", "internal/tomlx", "internal/tree",
 		"internal/userdirs", "internal/volatile", "internal/vtmode", "internal/wheels", "internal/winname", "internal/workcopy", "internal/yamlx",
@@ -249,7 +249,7 @@ func thirdParty() map[string]map[string]bool {
 		"golang.org/x/term":                               set("internal/cli"),
 		"github.com/charmbracelet/x/ansi":                 set("internal/inline", "internal/mdterm"),
 		"github.com/charmbracelet/x/vt":                   set("internal/testing/vterm"),
-		"github.com/yuin/goldmark":                        set("internal/mdterm"),
+		"github.com/yuin/goldmark":                        set("internal/mdterm", "internal/markdown"),
 		"gopkg.in/yaml.v3":                                set("internal/yamlx"),
 		"modernc.org/sqlite":                              set("internal/sqlite"),
 	}

@@ -17,11 +17,13 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cuttext"
 	"github.com/ryeos/rye/internal/hidden"
+	"github.com/ryeos/rye/internal/markdown"
 	"github.com/ryeos/rye/internal/search"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/registry/log"
 	"github.com/ryeos/rye/registry/rules"
 	"github.com/ryeos/rye/registry/wire"
+	"github.com/ryeos/rye/sign"
 )
 
 //go:embed page.html
@@ -350,7 +352,7 @@ func (t *archiveTexts) add(f wire.File) {
 	text := shownText{Path: f.Path, Text: string(f.Data)}
 	size := len(template.HTMLEscapeString(text.Text))
 	if strings.HasSuffix(f.Path, ".md") {
-		text.HTML = markdown(text.Text)
+		text.HTML = rendered(text.Text)
 		size = max(size, len(text.HTML))
 	}
 	if t.bytes+size > maxRendered {
@@ -359,6 +361,15 @@ func (t *archiveTexts) add(f wire.File) {
 	}
 	t.bytes += size
 	t.shown = append(t.shown, text)
+}
+
+// rendered returns the text of a publisher as HTML. The page has the first three levels of headings.
+func rendered(text string) template.HTML {
+	first, rest, _ := strings.Cut(text, "\n")
+	if sign.LooksSigned([]byte(strings.TrimSuffix(first, "\r"))) { // its content is verified, not read
+		text = rest
+	}
+	return markdown.HTML(text, markdown.Options{HeadingsBelow: 3})
 }
 
 // maxCachedTexts is the number of archives whose texts are kept.
