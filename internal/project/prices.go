@@ -122,13 +122,13 @@ func (p *Project) Prices(ctx context.Context) ([]ModelPrices, error) {
 	age, err := p.PricesAge(ctx)
 	out := []ModelPrices{}
 	for _, s := range all {
-		if s.config == nil {
+		if s.Config == nil {
 			continue
 		}
 		for _, id := range s.Models {
 			out = append(out, PricesOf(
-				s.config,
-				s.config.Models[id],
+				s.Config,
+				s.Config.Models[id],
 				p.Env.Now(),
 				age,
 			))

@@ -19,7 +19,6 @@ import (
 	"github.com/ryeos/rye/resolve"
 	"github.com/ryeos/rye/resolve/space"
 	"github.com/ryeos/rye/threads/provider"
-	"github.com/ryeos/rye/threads/store"
 )
 
 // ProviderDir is the directory of the ids that can be named by their last part.
@@ -44,15 +43,15 @@ type ProviderState struct {
 	Signer  string            `json:"signer"`
 	Trust   string            `json:"trust"`
 	Usable  bool              `json:"usable"`
-	Tested  bool              `json:"tested"`        // see MarkTested
+	Tested  bool              `json:"tested"`        // set by modelsetup.MarkTested
 	Why     string            `json:"why,omitempty"` // it is not usable
 	Code    diag.Code         `json:"code,omitempty"`
 	Answers *bool             `json:"answers,omitempty"` // nil if it was not asked; see AskProviders
 	State   string            `json:"state"`             // in two or three words; see Describe
 
-	item    *resolve.Item
-	config  *provider.Config
-	refusal error // nil if it is usable
+	Item    *resolve.Item    `json:"-"`
+	Config  *provider.Config `json:"-"`
+	refusal error            // nil if it is usable
 }
 
 // Providers returns every provider item that a ref finds, in the order of their ids.
@@ -102,17 +101,6 @@ func (p *Project) FindProvider(ctx context.Context, name string) (*ProviderState
 	return nil, missing
 }
 
-// MarkTested sets Tested of providers, by the ledger of this user.
-func MarkTested(ctx context.Context, p *Project, all []*ProviderState) error {
-	return store.WithExisting(ctx, p.Dirs.State, p.Env.Now, func(s *store.Store) error {
-		tested, err := s.Tested(ctx, tryKind)
-		for _, state := range all {
-			state.Tested = slices.Contains(tested[state.Ref], contentDigest(state.item).String())
-		}
-		return err
-	})
-}
-
 // askWithin bounds the question to a service whether it is there.
 const askWithin = 2 * time.Second
 
@@ -125,11 +113,11 @@ func AskProviders(ctx context.Context, p *Project, all []*ProviderState) {
 	defer cancel()
 	var asked sync.WaitGroup
 	for _, s := range all {
-		if !s.Usable || s.config.Program != nil {
+		if !s.Usable || s.Config.Program != nil {
 			continue
 		}
 		asked.Go(func() {
-			answers := p.Executor.Reach(within, s.item, policy.Person()) == nil
+			answers := p.Executor.Reach(within, s.Item, policy.Person()) == nil
 			s.Answers = &answers
 		})
 	}
@@ -139,7 +127,7 @@ func AskProviders(ctx context.Context, p *Project, all []*ProviderState) {
 // Describe sets State of providers.
 func Describe(all []*ProviderState) {
 	for _, s := range all {
-		s.State = s.state()
+		s.State = s.Status()
 		// The items of rye are tested with the services that they name.
 		if s.Usable &&
 			!s.Tested &&
@@ -150,7 +138,7 @@ func Describe(all []*ProviderState) {
 	}
 }
 
-func (s *ProviderState) state() string {
+func (s *ProviderState) Status() string {
 	var why *diag.Error
 	errors.As(s.refusal, &why)
 	switch {
@@ -158,7 +146,7 @@ func (s *ProviderState) state() string {
 		return "answers"
 	case s.Usable && s.Answers != nil:
 		return "no answer"
-	case s.Usable && s.config.Program != nil:
+	case s.Usable && s.Config.Program != nil:
 		return "installed"
 	case s.Usable:
 		return "not asked"
@@ -168,9 +156,9 @@ func (s *ProviderState) state() string {
 		return "not installed"
 	case s.Code == diag.PolicyDenied:
 		return "not permitted"
-	case s.config == nil && s.item.Verdict.OK():
+	case s.Config == nil && s.Item.Verdict.OK():
 		return "broken"
-	case !s.item.Verdict.OK():
+	case !s.Item.Verdict.OK():
 		return "not trusted"
 	}
 	return "not usable"
@@ -188,14 +176,14 @@ func (p *Project) providerState(ctx context.Context, it *resolve.Item) (*Provide
 			it.Verdict.Signer.Short(),
 		),
 		Trust: it.Verdict.Word(),
-		item:  it,
+		Item:  it,
 	}
 	var err error
-	if s.config, err = p.PricedProvider(ctx, it); err != nil {
+	if s.Config, err = p.PricedProvider(ctx, it); err != nil {
 		s.refuse(err)
 		return s, nil
 	}
-	s.Dialect, s.Billing, s.Tiers, s.Models = s.config.Dialect, s.config.Billing, s.config.Tiers, slices.Sorted(maps.Keys(s.config.Models))
+	s.Dialect, s.Billing, s.Tiers, s.Models = s.Config.Dialect, s.Config.Billing, s.Config.Tiers, slices.Sorted(maps.Keys(s.Config.Models))
 	if s.Tiers == nil {
 		s.Tiers = map[string]string{}
 	}
@@ -207,12 +195,12 @@ func (p *Project) providerState(ctx context.Context, it *resolve.Item) (*Provide
 	switch {
 	case it.Usable() != nil:
 		s.refuse(it.Usable())
-	case len(s.config.Keys) > 0 && p.Resolver.Provider(it, "passing keys to "+s.Ref) != nil:
+	case len(s.Config.Keys) > 0 && p.Resolver.Provider(it, "passing keys to "+s.Ref) != nil:
 		s.refuse(p.Resolver.Provider(it, "passing keys to "+s.Ref))
-	case s.config.Program != nil && p.Resolver.Provider(it, "passing your login to "+s.Ref) != nil:
+	case s.Config.Program != nil && p.Resolver.Provider(it, "passing your login to "+s.Ref) != nil:
 		s.refuse(p.Resolver.Provider(it, "passing your login to "+s.Ref))
-	case p.notInstalled(s.config) != "":
-		s.refuse(diag.New(diag.AuthRequired, "%s is not installed, or not in the PATH", p.notInstalled(s.config)).
+	case p.notInstalled(s.Config) != "":
+		s.refuse(diag.New(diag.AuthRequired, "%s is not installed, or not in the PATH", p.notInstalled(s.Config)).
 			WithReason("no_program"))
 	case !a.AllowsProvider(it.Ref.ID):
 		s.refuse(diag.New(diag.PolicyDenied, "providers of config:%s does not permit it", policy.AllowanceID))
@@ -244,8 +232,8 @@ func (s *ProviderState) Check(doing string) error {
 
 // findKeys sets where the keys come from, and returns the missing ones.
 func (s *ProviderState) findKeys(k credentials.Keys) (missing []string, err error) {
-	found, err := k.Find(s.config.Keys...)
-	for _, name := range s.config.Keys {
+	found, err := k.Find(s.Config.Keys...)
+	for _, name := range s.Config.Keys {
 		short := found[name].Value != "" && credentials.Short(found[name].Value)
 		s.Keys = append(s.Keys, KeyState{name, found[name].Source, short})
 		if found[name].Source == "" {

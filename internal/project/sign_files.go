@@ -29,7 +29,7 @@ func (h *Project) SignFiles(
 	key sign.Signer,
 	files map[string][]byte,
 ) ([]primary.SignReport, map[string][]byte, error) {
-	mem := space.NewFiles(root.Space, memory(files))
+	mem := space.NewFiles(root.Space, Memory(files))
 	spaces := *h.Spaces
 	spaces.Roots = slices.Clone(spaces.Roots)
 	for i, r := range spaces.Roots {
@@ -39,7 +39,7 @@ func (h *Project) SignFiles(
 	}
 	r := h.Verifier(&spaces)
 	verbs := primary.New(primary.Params{Resolver: r, Record: h.Recorder().Record, Now: h.Env.Now})
-	check := h.draftChecker(r)
+	check := h.DraftChecker(r)
 	out := maps.Clone(files)
 	var reports []primary.SignReport
 	var made []primary.SignedFile
@@ -75,8 +75,8 @@ func (h *Project) SignFiles(
 	return reports, out, verbs.Record(ctx, made)
 }
 
-// draftChecker returns the checks of items that are not signed yet, which r finds.
-func (h *Project) draftChecker(r *resolve.Resolver) *draft.Checker {
+// DraftChecker returns the checks of items that are not signed yet, which r finds.
+func (h *Project) DraftChecker(r *resolve.Resolver) *draft.Checker {
 	return &draft.Checker{
 		Resolver: r,
 		Executor: h.Executor.WithResolver(r),
@@ -91,7 +91,7 @@ func (h *Project) CheckDrafts(
 	root *space.Root,
 	files map[string][]byte,
 ) ([]diag.Finding, error) {
-	mem := space.NewFiles(root.Space, withFiles{root, memory(files)})
+	mem := space.NewFiles(root.Space, withFiles{root, Memory(files)})
 	spaces := *h.Spaces
 	spaces.Roots = slices.Clone(spaces.Roots)
 	for i, r := range spaces.Roots {
@@ -100,7 +100,7 @@ func (h *Project) CheckDrafts(
 		}
 	}
 	r := h.Verifier(&spaces)
-	check := h.draftChecker(r)
+	check := h.DraftChecker(r)
 	var out []diag.Finding
 	for _, rel := range slices.Sorted(maps.Keys(files)) {
 		it, err := r.File(ctx, mem, rel)
@@ -122,20 +122,20 @@ func (h *Project) CheckDrafts(
 // withFiles implements space.Files over the files of a root and new ones.
 type withFiles struct {
 	root *space.Root
-	memory
+	Memory
 }
 
 // Read implements space.Files.
 func (w withFiles) Read(rel string, limit int64) ([]byte, error) {
-	if _, isNew := w.memory[rel]; isNew {
-		return w.memory.Read(rel, limit)
+	if _, isNew := w.Memory[rel]; isNew {
+		return w.Memory.Read(rel, limit)
 	}
 	return w.root.Read(rel, limit)
 }
 
 // Exists implements space.Files.
 func (w withFiles) Exists(rel string) bool {
-	return w.memory.Exists(rel) || w.root.Exists(rel)
+	return w.Memory.Exists(rel) || w.root.Exists(rel)
 }
 
 // CreateSigned signs one item in memory and creates its file, and the file of its
@@ -165,11 +165,11 @@ func (h *Project) CreateSigned(
 	return reports, root.Create(rel, files[rel])
 }
 
-// memory implements space.Files over contents by path.
-type memory map[string][]byte
+// Memory implements space.Files over contents by path.
+type Memory map[string][]byte
 
 // Read implements space.Files.
-func (m memory) Read(rel string, limit int64) ([]byte, error) {
+func (m Memory) Read(rel string, limit int64) ([]byte, error) {
 	b, ok := m[rel]
 	switch {
 	case !ok:
@@ -181,7 +181,7 @@ func (m memory) Read(rel string, limit int64) ([]byte, error) {
 }
 
 // Exists implements space.Files.
-func (m memory) Exists(rel string) bool {
+func (m Memory) Exists(rel string) bool {
 	if _, ok := m[rel]; ok || rel == "." {
 		return true
 	}
@@ -194,12 +194,12 @@ func (m memory) Exists(rel string) bool {
 }
 
 // Executable implements space.Files.
-func (m memory) Executable(string) bool {
+func (m Memory) Executable(string) bool {
 	return false
 }
 
 // Walk implements space.Files.
-func (m memory) Walk(rel string, fn func(space.Entry) error) error {
+func (m Memory) Walk(rel string, fn func(space.Entry) error) error {
 	for _, r := range slices.Sorted(maps.Keys(m)) {
 		if r == rel || rel == "." || strings.HasPrefix(r, rel+"/") {
 			if err := fn(space.Entry{Rel: r}); err != nil {

@@ -16,6 +16,7 @@ import (
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/threads/message"
+	"github.com/ryeos/rye/threads/modelsetup"
 	"github.com/ryeos/rye/threads/provider"
 	"github.com/ryeos/rye/threads/threadhost"
 )
@@ -27,7 +28,7 @@ func ModelProgram(
 	p *project.Project,
 	in exec.NativeCall,
 ) (map[string]any, error) {
-	if try := project.TryOf(p); try != nil {
+	if try := modelsetup.TrialOf(p); try != nil {
 		return tryProgram(ctx, p, try, &in)
 	}
 	t, r, s, c, err := threadhost.ProviderCall(ctx, p, in)
@@ -208,7 +209,7 @@ type tryTools struct {
 func tryProgram(
 	ctx context.Context,
 	p *project.Project,
-	t *project.ProviderTry,
+	t *modelsetup.Trial,
 	in *exec.NativeCall,
 ) (map[string]any, error) {
 	c := t.Settings()

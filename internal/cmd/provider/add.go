@@ -15,6 +15,7 @@ import (
 	"github.com/ryeos/rye/internal/setup"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/threads/models"
+	"github.com/ryeos/rye/threads/modelsetup"
 	"github.com/ryeos/rye/threads/provider"
 )
 
@@ -136,7 +137,7 @@ func runProviderAdd(ctx context.Context, c *cli.Call, o *ProviderAddOptions) err
 		}
 		data["test"] = report
 	}
-	err = project.MarkTested(ctx, p, []*project.ProviderState{s})
+	err = modelsetup.MarkTested(ctx, p, []*project.ProviderState{s})
 	if err != nil {
 		return err
 	}
@@ -154,12 +155,12 @@ func TryAdded(
 	p *project.Project,
 	s *project.ProviderState,
 	o *ProviderAddOptions,
-) (*project.TryReport, error) {
-	report, err := p.TryProvider(ctx, s, project.TryOptions{Model: o.Wish.Model, Ask: ask.AboutRisk(c), Confirm: func(worst policy.USD) error {
+) (*modelsetup.Report, error) {
+	report, err := modelsetup.Try(ctx, p, s, modelsetup.TryOptions{Model: o.Wish.Model, Ask: ask.AboutRisk(c), Confirm: func(worst policy.USD) error {
 		return confirmCost(c, o.Yes && !o.Guided, s.Ref, worst)
 	}})
 	var failed *diag.Error
-	if errors.As(err, &failed) && failed.Reason == project.NotCalled {
+	if errors.As(err, &failed) && failed.Reason == modelsetup.NotCalled {
 		c.UI.Warn("%s", err)
 		err = nil
 	}
@@ -196,8 +197,8 @@ func AddService(
 	c *cli.Call,
 	p *project.Project,
 	o *ProviderAddOptions,
-) (*project.Service, error) {
-	s, err := project.NewService(ctx, p, o.Wish)
+) (*modelsetup.Service, error) {
+	s, err := modelsetup.NewService(ctx, p, o.Wish)
 	if err != nil {
 		return nil, err
 	}
@@ -208,7 +209,7 @@ func AddService(
 	if err := serviceKey(ctx, c, p, s, o); err != nil {
 		return nil, err
 	}
-	options := project.ServiceOptions{NoTest: o.NoTest, Confirm: func(worst policy.USD) error {
+	options := modelsetup.ServiceOptions{NoTest: o.NoTest, Confirm: func(worst policy.USD) error {
 		return confirmCost(c, o.Yes && !o.Guided, s.Ref, worst)
 	}}
 	if o.asks(c) {
@@ -232,7 +233,7 @@ func AddService(
 	if err := s.Settle(ctx, o.Replace); err != nil {
 		return nil, err
 	}
-	if s.Exists == project.Equal {
+	if s.Exists == modelsetup.Equal {
 		c.UI.Note("%s is up to date (%s)", s.Ref, s.Path)
 		return s, nil
 	}
@@ -266,7 +267,7 @@ func serviceKey(
 	ctx context.Context,
 	c *cli.Call,
 	p *project.Project,
-	s *project.Service,
+	s *modelsetup.Service,
 	o *ProviderAddOptions,
 ) error {
 	found, short, err := s.FindKey()
@@ -332,7 +333,7 @@ func chooseModel(c *cli.Call, names []string, enter bool) (string, error) {
 }
 
 // showDiscovered prints the item and what a person has to know about it.
-func showDiscovered(c *cli.Call, s *project.Service) {
+func showDiscovered(c *cli.Call, s *modelsetup.Service) {
 	if !c.UI.AsJSON {
 		c.UI.Text(s.Text)
 	}
@@ -368,7 +369,7 @@ func providerToAdd(
 	if i >= 0 {
 		return all[i], nil
 	}
-	found, err := project.FindServices(ctx, p, all)
+	found, err := modelsetup.FindServices(ctx, p, all)
 	if err != nil {
 		return nil, err
 	}
@@ -437,7 +438,7 @@ func preferProvider(
 	o *ProviderAddOptions,
 	data map[string]any,
 ) error {
-	change, err := p.PreferProvider(ctx, s, "")
+	change, err := modelsetup.Prefer(ctx, p, s, "")
 	if err != nil {
 		return err
 	}

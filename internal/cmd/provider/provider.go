@@ -13,6 +13,7 @@ import (
 	"github.com/ryeos/rye/internal/cmd/env"
 	"github.com/ryeos/rye/internal/credentials"
 	"github.com/ryeos/rye/internal/project"
+	"github.com/ryeos/rye/threads/modelsetup"
 )
 
 func Command() *cli.Command {
@@ -56,7 +57,7 @@ written: rye provider test calls it.`,
 			if !c.Offline {
 				project.AskProviders(ctx, p, all)
 			}
-			if err := project.MarkTested(ctx, p, all); err != nil {
+			if err := modelsetup.MarkTested(ctx, p, all); err != nil {
 				return err
 			}
 			project.Describe(all)

@@ -11,6 +11,7 @@ import (
 	"github.com/ryeos/rye/internal/cmd/env"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/policy"
+	"github.com/ryeos/rye/threads/modelsetup"
 )
 
 // freeTry is the cost up to which provider test does not ask: one cent.
@@ -51,7 +52,7 @@ can cost more than one cent, a person confirms it.`,
 			if err != nil {
 				return err
 			}
-			report, err := p.TryProvider(ctx, s, project.TryOptions{Model: model, Ask: ask.AboutRisk(c), Confirm: func(worst policy.USD) error {
+			report, err := modelsetup.Try(ctx, p, s, modelsetup.TryOptions{Model: model, Ask: ask.AboutRisk(c), Confirm: func(worst policy.USD) error {
 				return confirmCost(c, yes, s.Ref, worst)
 			}})
 			return showTry(c, report, err)
@@ -91,7 +92,7 @@ func confirmCost(c *cli.Call, yes bool, ref string, worst policy.USD) error {
 	return err
 }
 
-func showTry(c *cli.Call, r *project.TryReport, err error) error {
+func showTry(c *cli.Call, r *modelsetup.Report, err error) error {
 	human := func() {
 		t := cli.NewTable("test call")
 		for _, call := range r.Calls {

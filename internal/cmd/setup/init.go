@@ -14,6 +14,7 @@ import (
 	"github.com/ryeos/rye/internal/cmd/serve"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/lock"
+	"github.com/ryeos/rye/threads/modelsetup"
 )
 
 // initOptions are the flags of rye init. The key that it can make takes the same
@@ -155,7 +156,7 @@ func noteProviders(ctx context.Context, c *cli.Call, h *project.Project) {
 	if err != nil || slices.ContainsFunc(all, usable) {
 		return
 	}
-	found, err := project.FindServices(ctx, h, all)
+	found, err := modelsetup.FindServices(ctx, h, all)
 	if err == nil && len(found.Choices) == 0 {
 		c.UI.Note("No model service is set up yet. Set one up with rye setup.")
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/primary"
 	"github.com/ryeos/rye/threads/models"
+	"github.com/ryeos/rye/threads/modelsetup"
 	"github.com/ryeos/rye/threads/threadhost"
 )
 
@@ -117,7 +118,7 @@ type setupResult struct {
 	Found      []setup.Choice     `json:"found,omitzero"` // nil if it was not looked for
 	Item       *models.Item       `json:"item,omitempty"` // that was written
 	Key        *key.NewKey        `json:"key,omitempty"`  // that was made
-	Test       *project.TryReport `json:"test,omitempty"`
+	Test       *modelsetup.Report `json:"test,omitempty"`
 	Provider   string             `json:"provider,omitempty"`
 	Model      string             `json:"model,omitempty"` // of a thread without a tier
 	Completion string             `json:"completion,omitempty"`
@@ -169,7 +170,7 @@ func (s *setupRun) model(ctx context.Context) (bool, error) {
 	if _, err := s.key(ctx); err != nil {
 		return false, err
 	}
-	err = project.MarkTested(ctx, s.p, []*project.ProviderState{used})
+	err = modelsetup.MarkTested(ctx, s.p, []*project.ProviderState{used})
 	if err != nil {
 		return false, err
 	}
@@ -186,7 +187,7 @@ func (s *setupRun) choice(ctx context.Context) (*setup.Choice, error) {
 	if err != nil {
 		return nil, err
 	}
-	found, err := project.FindServices(ctx, s.p, all)
+	found, err := modelsetup.FindServices(ctx, s.p, all)
 	if err != nil {
 		return nil, err
 	}
@@ -334,7 +335,7 @@ func (s *setupRun) use(ctx context.Context, choice *setup.Choice) (*project.Prov
 }
 
 // tested prints the outcome of the call.
-func (s *setupRun) tested(r *project.TryReport) {
+func (s *setupRun) tested(r *modelsetup.Report) {
 	s.data.Test = r
 	s.c.UI.Note("Test call, at most $%s: %s answered in %d ms.", r.Worst, r.Model, r.Calls[0].LatencyMS)
 }
@@ -349,7 +350,7 @@ func (s *setupRun) prefer(ctx context.Context, used *project.ProviderState) erro
 			return err
 		}
 	}
-	change, err := s.p.PreferProvider(ctx, used, tier)
+	change, err := modelsetup.Prefer(ctx, s.p, used, tier)
 	if err != nil || change == nil {
 		return err
 	}

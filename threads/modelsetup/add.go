@@ -1,4 +1,4 @@
-package project
+package modelsetup
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"github.com/ryeos/rye/internal/credentials"
 	"github.com/ryeos/rye/internal/jsonx"
 	"github.com/ryeos/rye/internal/linediff"
+	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/internal/tree"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/policy"
@@ -35,12 +36,12 @@ type Service struct {
 	Exists Existing
 	// Difference is between the item that is replaced and the new one, "" if none is.
 	Difference string
-	Report     *TryReport // of the test, nil without one
-	Notes      []string   // what a person has to know
+	Report     *Report  // of the test, nil without one
+	Notes      []string // what a person has to know
 	Item       *models.Item
 
 	wish models.Wish
-	p    *Project
+	p    *project.Project
 	root *space.Root
 	rel  string
 	key  string
@@ -58,7 +59,7 @@ const (
 )
 
 // NewService checks a wish before the service is asked. It sends and writes nothing.
-func NewService(ctx context.Context, p *Project, w models.Wish) (*Service, error) {
+func NewService(ctx context.Context, p *project.Project, w models.Wish) (*Service, error) {
 	if err := w.Check(); err != nil {
 		return nil, err
 	}
@@ -102,7 +103,7 @@ func (s *Service) existing(ctx context.Context) Existing {
 	if err != nil || !it.Verdict.OK() {
 		return Working // it may be a draft of the user, who decides
 	}
-	bad := s.p.draftChecker(s.p.Resolver).Check(ctx, it)
+	bad := s.p.DraftChecker(s.p.Resolver).Check(ctx, it)
 	if len(bad) > 0 {
 		return Broken
 	}
@@ -165,7 +166,7 @@ func (s *Service) Discover(ctx context.Context, o ServiceOptions) error {
 
 // draftOf returns the item with a text that is not written, and a resolver that finds it.
 func (s *Service) draftOf(ctx context.Context, text string) (*resolve.Item, *resolve.Resolver, error) {
-	mem := space.NewFiles(s.root.Space, memory{s.rel: []byte(text)})
+	mem := space.NewFiles(s.root.Space, project.Memory{s.rel: []byte(text)})
 	spaces := *s.p.Spaces
 	spaces.Roots = slices.Clone(spaces.Roots)
 	for i, r := range spaces.Roots {
@@ -187,7 +188,7 @@ func (s *Service) load(ctx context.Context) (*draftProvider, error) {
 	}
 	fs := append(
 		slices.Clone(it.Findings),
-		s.p.draftChecker(r).Check(ctx, it)...,
+		s.p.DraftChecker(r).Check(ctx, it)...,
 	)
 	err = diag.FromFindings("adding the provider "+s.wish.ID, fs)
 	if err != nil {
@@ -225,7 +226,7 @@ func (s *Service) test(
 	if err != nil {
 		return err
 	}
-	s.Report = &TryReport{Provider: s.Ref, Model: s.Item.Model.ID, Calls: []TryCall{}}
+	s.Report = &Report{Provider: s.Ref, Model: s.Item.Model.ID, Calls: []TryCall{}}
 	model, err := first.config.Model(s.Item.Model.ID)
 	if err != nil {
 		return err
@@ -240,7 +241,7 @@ func (s *Service) test(
 	if err := confirm(s.Report.Worst); err != nil {
 		return err
 	}
-	account, err := s.p.openTry(ctx, s.Report, contentDigest(first.item))
+	account, err := openAccount(ctx, s.p, s.Report, contentDigest(first.item))
 	if err != nil {
 		return err
 	}
@@ -286,7 +287,7 @@ func (s *Service) test(
 }
 
 // SignIn has the item signed in p: the same project, opened again with a key that it did not have.
-func (s *Service) SignIn(p *Project) (err error) {
+func (s *Service) SignIn(p *project.Project) (err error) {
 	s.p = p
 	s.root, err = p.Verbs.Target(space.User)
 	return err
@@ -337,10 +338,10 @@ func (s *Service) Settle(ctx context.Context, replace bool) error {
 		WithDetail("path", s.Path)
 }
 
-// PreferProvider returns the change of the user's configuration that makes a provider
+// Prefer returns the change of the user's configuration that makes a provider
 // the first one of those that threads use, and tier the one of threads that name none; ""
 // leaves that. It is nil if nothing changes.
-func (p *Project) PreferProvider(ctx context.Context, s *ProviderState, tier string) (*SettingChange, error) {
+func Prefer(ctx context.Context, p *project.Project, s *project.ProviderState, tier string) (*project.SettingChange, error) {
 	cfg, err := p.Resolver.Config(ctx, agentConfig)
 	if err != nil {
 		return nil, err

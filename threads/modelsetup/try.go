@@ -1,4 +1,4 @@
-package project
+package modelsetup
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec"
 	"github.com/ryeos/rye/exec/graph"
+	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/primary/agent"
@@ -21,7 +22,7 @@ import (
 	"github.com/ryeos/rye/threads/store"
 )
 
-// TryCall is one call that TryProvider made.
+// TryCall is one call that Try made.
 type TryCall struct {
 	Purpose   string        `json:"purpose"` // answer or tool_call
 	LatencyMS int64         `json:"latency_ms"`
@@ -36,8 +37,8 @@ type TryCall struct {
 	Beyond policy.USD `json:"beyond_reservation,omitempty"`
 }
 
-// TryReport is what TryProvider found.
-type TryReport struct {
+// Report is what Try found.
+type Report struct {
 	Provider string     `json:"provider"`
 	Model    string     `json:"model"`
 	Thread   string     `json:"thread_id"` // of the ledger
@@ -48,7 +49,7 @@ type TryReport struct {
 	Notes []string `json:"notes,omitempty"` // what it does otherwise than its dialect
 }
 
-// TryOptions are the parameters of TryProvider.
+// TryOptions are the parameters of Try.
 type TryOptions struct {
 	Model string // "" is the cheapest tier
 	// Confirm asks the user before calls that can cost that much. An error ends the try.
@@ -56,25 +57,25 @@ type TryOptions struct {
 	Ask     exec.Ask
 }
 
-// TryProvider makes one call with one output token, and one that calls a tool. Both are
+// Try makes one call with one output token, and one that calls a tool. Both are
 // in the ledger, as calls of a thread are.
-func (p *Project) TryProvider(ctx context.Context, s *ProviderState, o TryOptions) (*TryReport, error) {
+func Try(ctx context.Context, p *project.Project, s *project.ProviderState, o TryOptions) (*Report, error) {
 	if err := s.Check("trying"); err != nil {
 		return nil, err
 	}
-	m, err := p.tryModel(ctx, s, o.Model)
+	m, err := tryModel(ctx, p, s, o.Model)
 	if err != nil {
 		return nil, err
 	}
-	t := &ProviderTry{
+	t := &Trial{
 		p:      p,
 		state:  s,
 		model:  m,
 		o:      o,
-		report: &TryReport{Provider: s.Ref, Model: m.ID, Calls: []TryCall{}},
+		report: &Report{Provider: s.Ref, Model: m.ID, Calls: []TryCall{}},
 	}
 	e := p.For(t).Executor.With(exec.Bindings{Provide: t.run})
-	chain, err := e.Chain(ctx, s.item.Ref)
+	chain, err := e.Chain(ctx, s.Item.Ref)
 	if err != nil {
 		return nil, err
 	}
@@ -96,9 +97,10 @@ func (p *Project) TryProvider(ctx context.Context, s *ProviderState, o TryOption
 
 // tryModel returns the named model, else that of the first tier, else the first one
 // that the allowance permits.
-func (p *Project) tryModel(
+func tryModel(
 	ctx context.Context,
-	s *ProviderState,
+	p *project.Project,
+	s *project.ProviderState,
 	named string,
 ) (*provider.Model, error) {
 	a, _, err := p.Allowance(ctx)
@@ -106,7 +108,7 @@ func (p *Project) tryModel(
 		return nil, err
 	}
 	if named != "" {
-		m, err := s.config.Model(named)
+		m, err := s.Config.Model(named)
 		if err == nil && !a.AllowsModel(named) {
 			err = diag.New(diag.PolicyDenied, "trying the model %s: models of config:%s does not permit it", named, policy.AllowanceID)
 		}
@@ -119,45 +121,45 @@ func (p *Project) tryModel(
 	i := slices.IndexFunc(append(names, s.Models...), func(name string) bool {
 		return name != "" && a.AllowsModel(name)
 	})
-	return s.config.Model(append(names, s.Models...)[i]) // a usable provider has one
+	return s.Config.Model(append(names, s.Models...)[i]) // a usable provider has one
 }
 
-// ProviderTry is a try in progress.
-type ProviderTry struct {
-	p      *Project
-	state  *ProviderState
+// Trial is a try in progress.
+type Trial struct {
+	p      *project.Project
+	state  *project.ProviderState
 	model  *provider.Model
 	o      TryOptions
-	report *TryReport
+	report *Report
 }
 
 // Around implements Caller. A try starts no program with a broker.
-func (*ProviderTry) Around(context.Context, *agent.Broker, policy.Held, exec.Current) {}
+func (*Trial) Around(context.Context, *agent.Broker, policy.Held, exec.Current) {}
 
 // Asks implements Caller.
-func (*ProviderTry) Asks(exec.Call) AsksPerson {
+func (*Trial) Asks(exec.Call) project.AsksPerson {
 	return nil
 }
 
 // ToClient implements Caller.
-func (*ProviderTry) ToClient(exec.Call) bool {
+func (*Trial) ToClient(exec.Call) bool {
 	return false
 }
 
 // IsChild implements Caller.
-func (*ProviderTry) IsChild(exec.Call) bool {
+func (*Trial) IsChild(exec.Call) bool {
 	return false
 }
 
-// TryOf returns the try that a project works for, nil for none.
-func TryOf(p *Project) *ProviderTry {
-	t, _ := p.Caller.(*ProviderTry)
+// TrialOf returns the try that a project works for, nil for none.
+func TrialOf(p *project.Project) *Trial {
+	t, _ := p.Caller.(*Trial)
 	return t
 }
 
 // Settings returns the settings of the provider, for one call.
-func (t *ProviderTry) Settings() *provider.Config {
-	c := *t.state.config
+func (t *Trial) Settings() *provider.Config {
+	c := *t.state.Config
 	return &c
 }
 
@@ -186,7 +188,7 @@ func tryRequests(m *provider.Model) map[string]message.Request {
 }
 
 // run makes the calls, with the address and the credential of the item.
-func (t *ProviderTry) run(ctx context.Context, in exec.ProviderCall) (map[string]any, error) {
+func (t *Trial) run(ctx context.Context, in exec.ProviderCall) (map[string]any, error) {
 	c := t.Settings()
 	c.Send = in.Send
 	return t.Make(ctx, c, func(ctx context.Context, req message.Request) (message.Response, error) {
@@ -195,7 +197,7 @@ func (t *ProviderTry) run(ctx context.Context, in exec.ProviderCall) (map[string
 }
 
 // Make makes the calls of a try by a function.
-func (t *ProviderTry) Make(
+func (t *Trial) Make(
 	ctx context.Context,
 	c *provider.Config,
 	send func(context.Context, message.Request) (message.Response, error),
@@ -211,7 +213,7 @@ func (t *ProviderTry) Make(
 	if err := t.o.Confirm(t.report.Worst); err != nil {
 		return nil, err
 	}
-	a, err := t.p.openTry(ctx, t.report, contentDigest(t.state.item))
+	a, err := openAccount(ctx, t.p, t.report, contentDigest(t.state.Item))
 	if err != nil {
 		return nil, err
 	}
@@ -236,7 +238,7 @@ func (t *ProviderTry) Make(
 
 // tryAccount books the calls of a try, as those of a thread.
 type tryAccount struct {
-	report *TryReport
+	report *Report
 	store  *store.Store
 	owner  *store.Owner
 	calls  int
@@ -251,14 +253,15 @@ func contentDigest(it *resolve.Item) item.Digest {
 	return item.DigestOf(slices.Concat(f.Head, f.Tail))
 }
 
-// openTry registers a try in the ledger. Its maximum is twice what its calls can cost by
+// openAccount registers a try in the ledger. Its maximum is twice what its calls can cost by
 // their size, and at least a cent: a service may count text that rye did not send.
 // The test is a thread of its own in the ledger: without it, a loop around the command could
 // spend beyond the day. The account has twice the estimate, at least one cent, because services
 // count system texts of their own.
-func (p *Project) openTry(
+func openAccount(
 	ctx context.Context,
-	report *TryReport,
+	p *project.Project,
+	report *Report,
 	digest item.Digest,
 ) (*tryAccount, error) {
 	allowance, _, err := p.Allowance(ctx)
@@ -354,4 +357,15 @@ func (a *tryAccount) call(
 func (a *tryAccount) called() bool {
 	n := len(a.report.Calls)
 	return n > 0 && a.report.Calls[n-1].Called
+}
+
+// MarkTested sets Tested of providers, by the ledger of this user.
+func MarkTested(ctx context.Context, p *project.Project, all []*project.ProviderState) error {
+	return store.WithExisting(ctx, p.Dirs.State, p.Env.Now, func(s *store.Store) error {
+		tested, err := s.Tested(ctx, tryKind)
+		for _, state := range all {
+			state.Tested = slices.Contains(tested[state.Ref], contentDigest(state.Item).String())
+		}
+		return err
+	})
 }

@@ -1,4 +1,4 @@
-package project
+package modelsetup
 
 import (
 	"context"
@@ -7,13 +7,14 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/internal/setup"
 	"github.com/ryeos/rye/resolve/space"
 	"github.com/ryeos/rye/threads/models"
 )
 
 // FindServices looks for the services of models that the user can use at once.
-func FindServices(ctx context.Context, p *Project, all []*ProviderState) (*setup.Found, error) {
+func FindServices(ctx context.Context, p *project.Project, all []*project.ProviderState) (*setup.Found, error) {
 	settings, err := p.Resolver.Config(ctx, models.RulesConfig)
 	if err != nil {
 		return nil, err
@@ -34,7 +35,7 @@ func FindServices(ctx context.Context, p *Project, all []*ProviderState) (*setup
 		Offline: p.Env.Offline,
 	}
 	order, _ := agent.Root["providers"].([]any)
-	first := func(s *ProviderState) int {
+	first := func(s *project.ProviderState) int {
 		i := slices.Index(order, any(strings.TrimPrefix(s.Ref, "tool:")))
 		if i >= 0 {
 			return i
@@ -42,18 +43,18 @@ func FindServices(ctx context.Context, p *Project, all []*ProviderState) (*setup
 		return len(order)
 	}
 	all = slices.Clone(all)
-	slices.SortStableFunc(all, func(a, b *ProviderState) int {
+	slices.SortStableFunc(all, func(a, b *project.ProviderState) int {
 		return first(a) - first(b)
 	})
 	for _, s := range all {
-		if s.config == nil ||
-			!s.Usable && (len(s.config.Keys) == 0 || s.state() != "key missing") {
+		if s.Config == nil ||
+			!s.Usable && (len(s.Config.Keys) == 0 || s.Status() != "key missing") {
 			continue
 		}
 		id := strings.TrimPrefix(s.Ref, "tool:")
 		one := setup.Provider{
 			ID:      id,
-			Name:    strings.TrimPrefix(id, ProviderDir),
+			Name:    strings.TrimPrefix(id, project.ProviderDir),
 			HasKeys: s.Usable,
 			Own:     s.Space == string(space.User),
 			Model:   s.Tiers[tier],
@@ -62,12 +63,12 @@ func FindServices(ctx context.Context, p *Project, all []*ProviderState) (*setup
 		for _, k := range s.Keys {
 			one.Keys = append(one.Keys, k.Name)
 		}
-		if s.config.Program != nil {
-			one.Program = s.config.Program.Command[0]
-			one.Logins = s.logins(p.Env.Home())
+		if s.Config.Program != nil {
+			one.Program = s.Config.Program.Command[0]
+			one.Logins = logins(s, p.Env.Home())
 		}
 		if len(one.Keys) == 0 && one.Program == "" {
-			one.Address = s.serverAddress(p.Env.Getenv)
+			one.Address = serverAddress(s, p.Env.Getenv)
 		}
 		in.Providers = append(in.Providers, one)
 	}
@@ -76,11 +77,11 @@ func FindServices(ctx context.Context, p *Project, all []*ProviderState) (*setup
 
 // logins returns the files with the login of a program: the files of the home directory that its
 // item names.
-func (s *ProviderState) logins(home string) (out []string) {
+func logins(s *project.ProviderState, home string) (out []string) {
 	if home == "" {
 		return nil
 	}
-	stated, _ := s.item.Confinement()
+	stated, _ := s.Item.Confinement()
 	if stated.Profile.Read == nil {
 		return nil
 	}
@@ -100,15 +101,15 @@ func serverPattern() *regexp.Regexp {
 
 // serverAddress returns the address of the server on this machine that an item names, or "". A
 // variable that the user set replaces it.
-func (s *ProviderState) serverAddress(getenv func(string) string) string {
+func serverAddress(s *project.ProviderState, getenv func(string) string) string {
 	var texts []string
-	env, _ := s.item.Meta.Fields["env_config"].(map[string]any)
+	env, _ := s.Item.Meta.Fields["env_config"].(map[string]any)
 	values, _ := env["env"].(map[string]any)
 	for _, v := range values {
 		text, _ := v.(string)
 		texts = append(texts, text)
 	}
-	config, _ := s.item.Meta.Fields["config"].(map[string]any)
+	config, _ := s.Item.Meta.Fields["config"].(map[string]any)
 	address, _ := config["url"].(string)
 	pattern := serverPattern()
 	for _, text := range append(texts, address) {
