@@ -321,7 +321,7 @@ func Params(ctx context.Context, p *project.Project, held policy.Held) (graph.Pa
 	out.Held = held
 	out.Getenv = p.Env.Getenv
 	out.Snapshot = p.WriteRecord(out.Signer)
-	out.Results = p.GraphResults()
+	out.Results = nodeResults(p)
 	out.Risk = itemcheck.Risk(ctx, p.Resolver)
 	out.Number = p.NumberRun
 	if p.Copied != nil {
@@ -366,7 +366,7 @@ func (d Dispatcher) Target(ctx context.Context, ref item.Ref) (graph.Target, err
 	go func() { _, _ = exec.Schema(it) }() // the call needs it, after its start is recorded
 	t := graph.Target{
 		Chain:  chain,
-		Whole:  project.WholeDigest(chain),
+		Whole:  wholeDigest(chain),
 		Digest: it.Digest,
 		Space:  transcript.Space(it.Root.Space),
 		Graph:  itemcheck.IsGraph(it),

@@ -1,4 +1,4 @@
-package project
+package graphhost
 
 import (
 	"cmp"
@@ -13,11 +13,12 @@ import (
 	"github.com/ryeos/rye/internal/atomicfile"
 	"github.com/ryeos/rye/internal/jsonx"
 	"github.com/ryeos/rye/internal/openat"
+	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/item"
 )
 
-// WholeDigest returns the digests of all items of a chain.
-func WholeDigest(chain *exec.Chain) string {
+// wholeDigest returns the digests of all items of a chain.
+func wholeDigest(chain *exec.Chain) string {
 	var all []string
 	for _, it := range chain.Elements {
 		all = append(all, it.Digest.String())
@@ -31,11 +32,11 @@ const (
 	maxResults = 1024
 )
 
-// GraphResults returns the store of results of nodes with cache_result, nil without a
+// nodeResults returns the store of results of nodes with cache_result, nil without a
 // cache.
 // The result of a graph is not kept: the graph can ask a person, and an answer must not be
 // cached.
-func (p *Project) GraphResults() graph.Results {
+func nodeResults(p *project.Project) graph.Results {
 	if p.Cache == "" {
 		return nil
 	}
