@@ -58,8 +58,8 @@ func isAbout(name, node string) bool {
 	return ok && (rest == "" || rest[0] == '#' || rest[0] == '.')
 }
 
-// approved returns what was decided about a call that asked before. While nothing is
-// decided the run stays suspended.
+// approved returns the decision about a call that asked before. Without a decision the
+// run stays suspended.
 func (w *walker) approved(ctx context.Context, in invocation) (*Approval, error) {
 	name := in.approvalName()
 	w.mu.Lock()

@@ -12,7 +12,7 @@ import (
 )
 
 // foreach calls an item for each entry of a list. Each finished entry is recorded by
-// itself, and the order of the results is that of the list.
+// itself, and the results are in the order of the list.
 func (w *walker) foreach(
 	ctx context.Context,
 	f *frame,

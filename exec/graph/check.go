@@ -26,8 +26,8 @@ func Check(
 	return slices.CompactFunc(fs, diag.Finding.Equal)
 }
 
-// CheckHooks returns the mistakes in the hooks of a graph, without those of the rest: a hook
-// that cannot run would not guard the run.
+// CheckHooks returns the mistakes in the hooks of a graph, and no other mistakes: a hook that
+// cannot run would not guard the run.
 func CheckHooks(doc *tree.Doc) []diag.Finding {
 	p := &parser{doc: doc, r: tree.NewReader(doc, diag.ValidationFailed)}
 	_, isMap := p.r.Value("config").(map[string]any)

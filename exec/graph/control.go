@@ -244,7 +244,7 @@ func Answered(project, run, node string) (taken bool, answer any, by string, err
 }
 
 // Mark records that a run that no process runs was cancelled or killed. A log without a line
-// is not that of a run.
+// is not the log of a run.
 func Mark(ctx context.Context, id, state string, p Params) error {
 	event := map[string]string{StateCancelled: evCancelled, StateKilled: evKilled}[state]
 	log, lines, _, err := transcript.Open(ctx, transcript.Params{

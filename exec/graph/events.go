@@ -44,7 +44,7 @@ const (
 	StateCompleted = "completed"
 	StateError     = "error"
 	StateCancelled = "cancelled"
-	StateContinued = "continued" // of a thread: another one goes on
+	StateContinued = "continued" // of a thread: a new thread continues it
 )
 
 // target is an item that a graph names by a fixed id, with its digest at the start.

@@ -102,7 +102,7 @@ func (w *walker) rest(ctx context.Context, event string, r *Result, e *NodeError
 		Cost:   r.Cost,
 	}
 	if w.p.Log != nil {
-		return w.log.Commit(ctx, event, d) // the thread rests after its own last event
+		return w.log.Commit(ctx, event, d) // the thread ends or suspends after its own last event
 	}
 	if err := w.log.Rest(ctx, event, d); err != nil {
 		return errors.Join(err, settled)
@@ -122,7 +122,7 @@ func (w *walker) settle(ctx context.Context, r *Result) (err error) {
 
 func (w *walker) writeResult(r *Result) error {
 	if w.p.Log != nil {
-		return nil // the result is that of the thread
+		return nil // the thread has the result
 	}
 	b, err := jsonx.Marshal(r)
 	if err != nil {

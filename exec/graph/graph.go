@@ -192,7 +192,7 @@ type Wait struct {
 	Timeout time.Duration
 }
 
-// The layers of hooks: those of a graph are of the second, as the hooks of a directive.
+// The layers of hooks: hooks of a graph are of the second, as the hooks of a directive.
 // A higher number moves a hook behind the others. Observers see an event also after a
 // decision, and decide nothing.
 const (

@@ -107,7 +107,7 @@ func (h *Hook) decides(decision, more map[string]any) (stop, err error) {
 	}
 }
 
-// decisions returns what hooks of an event may decide. After a node is committed, and after
+// decisions returns the decisions that hooks of an event may make. After a node is committed, and after
 // the run, nothing is left to decide.
 func decisions(event string) []string {
 	switch event {

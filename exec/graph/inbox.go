@@ -93,7 +93,7 @@ func sendAnswer(project, run, node string, b []byte, old []Message) error {
 	return err
 }
 
-// untaken removes an answer that came after the run had taken another one, and reports whether
+// untaken removes an answer that came after the run had taken a first one, and reports whether
 // it did. The run removes an answer that it takes.
 func untaken(project, run, node string) (bool, error) {
 	err := transcript.Base(project, run).Remove(inboxDir + "/" + answerFile(node))
@@ -185,7 +185,7 @@ func Take(project, id string, list []Message) error {
 	return nil
 }
 
-// Cancelled removes the requests to cancel from the inbox of a run that rests: they must
+// Cancelled removes the requests to cancel from the inbox of a suspended run: they must
 // not cancel the process that resumes it.
 func Cancelled(project, id string) error {
 	return taken(project, id, "cancel", "")

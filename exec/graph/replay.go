@@ -17,8 +17,8 @@ import (
 	"github.com/ryeos/rye/threads/transcript"
 )
 
-// Resume continues a run at the nodes that were in flight. digest is that of the graph
-// now. A run that has completed is not changed: its result is returned.
+// Resume continues a run at the nodes that were in flight. digest is the present digest of
+// the graph. A run that has completed is not changed: its result is returned.
 func Resume(
 	ctx context.Context,
 	g *Graph,
@@ -103,8 +103,8 @@ func (w *walker) recorded() *Result {
 	return r
 }
 
-// recordedHeld returns the grants with which the run started and those of the caller
-// that resumes it: resuming a run does not widen it.
+// recordedHeld returns the grants with which the run started, together with the grants of the
+// caller that resumes it: resuming a run does not widen it.
 func (w *walker) recordedHeld() policy.Held {
 	var held policy.Held
 	for _, s := range w.started.Held {
@@ -336,8 +336,8 @@ func (w *walker) frameOf(name string) *frame {
 	return f
 }
 
-// changes compares the digests of the graph and of the items that it names with the recorded ones. Those of an upgrade of
-// rye are accepted; the others need AcceptChanged.
+// changes compares the digests of the graph and of the items that it names with the recorded
+// ones. Changes by an upgrade of rye are accepted; the others need AcceptChanged.
 func (w *walker) changes(ctx context.Context, digest item.Digest) ([]transcript.Change, error) {
 	var out []transcript.Change
 	add := func(c transcript.Change, same bool) {

@@ -72,7 +72,7 @@ type Child struct {
 	Left        int // levels that it may have below
 	// Note is set by the dispatcher: what the progress line of the node states.
 	Note string
-	// Suspended is set by the child if it rests before its end.
+	// Suspended is set by the child if it is suspended.
 	Suspended *Suspension
 }
 
@@ -83,7 +83,7 @@ type Share struct {
 	Each *policy.USD // set by the dispatcher for the first one
 }
 
-// Suspension is why a run rests before its end.
+// Suspension is the reason why a run is suspended.
 type Suspension struct {
 	Reason string    // ask, wait, hook or request
 	Nodes  []string  // that wait
@@ -135,8 +135,9 @@ type Params struct {
 	Present bool
 	// Progress is called for each node, by several goroutines.
 	Progress func(Progress)
-	// Settle closes what the run has opened to pay threads below it, when the run rests in
-	// a state, and returns what they have cost, nil if there were none. It may be nil.
+	// Settle closes the account from which the run paid the threads below it, when the run
+	// ends or is suspended, and returns the cost of these threads, nil if there were none. It
+	// may be nil.
 	Settle func(ctx context.Context, state string) (*policy.USD, error)
 	// Settles reports whether Settle will do something. Nil: it always does.
 	Settles func() bool
@@ -158,11 +159,11 @@ type Params struct {
 	RunID string // of a new run; "" for a new id
 	// Number returns the number of a new run in the user account. Nil: it has none.
 	Number func(ctx context.Context, run string, inputs map[string]any) (int64, error)
-	// Log is that of the thread whose loop the graph is: the run records its events there,
+	// Log is the log of the thread whose loop the graph is: the run records its events there,
 	// and the thread writes what is about its start, its end and its resuming.
 	Log *transcript.Log
 	// Node is the node that the loop of a thread starts at: its walk had ended, and the
-	// thread goes on. "" is the start of the graph.
+	// thread continues. "" is the start of the graph.
 	Node string
 	// Lines are what Log had when it was opened, to resume the run.
 	Lines  []transcript.Line

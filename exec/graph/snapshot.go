@@ -67,7 +67,7 @@ type snapshotHead struct {
 	steps                    int
 }
 
-// write writes the front matter. The texts are those of ids and of this program.
+// write writes the front matter. Its texts are ids or come from this program.
 func (h snapshotHead) write(out *bytes.Buffer) {
 	name := h.graph[strings.LastIndexAny(h.graph, "/:")+1:]
 	fmt.Fprintf(out, "---\ntitle: %q\nversion: 1.0.0\n", "Run "+h.run)
@@ -142,7 +142,7 @@ func (w *walker) snapshotRuns(out *bytes.Buffer) {
 const SnapshotNode = "snapshot"
 
 // Derived returns the runs that a node has started below the id that its start names: that run,
-// or those of its entries and branches. It returns none for "".
+// or the runs of its entries and branches. It returns none for "".
 func Derived(project, child string) ([]string, error) {
 	if child == "" {
 		return nil, nil
@@ -162,7 +162,7 @@ func (l *Log) childIDs(all []string) []string {
 			out = append(out, c)
 			continue
 		}
-		// The ids of entries and branches are derived from that of the node.
+		// The ids of entries and branches are derived from the node's id.
 		for _, id := range all {
 			if strings.HasPrefix(id[len(id)-26:], c[len(c)-26:len(c)-16]) {
 				out = append(out, id)

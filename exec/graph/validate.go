@@ -30,7 +30,7 @@ type Described struct {
 type Items interface {
 	// Describe resolves an item. similar are ids that a wrong one was probably meant to be.
 	Describe(ctx context.Context, ref item.Ref) (d Described, similar []string, err error)
-	// Risk returns what programs do with their arguments, nil if it cannot be read.
+	// Risk returns the table of programs and their arguments, nil if it cannot be read.
 	Risk(ctx context.Context) *policy.Risk
 }
 

@@ -85,7 +85,7 @@ func (v *validator) constant(key string, value any, node, at string) {
 	}
 }
 
-// read compares the declared type of what an expression reads with that of the key.
+// read compares the declared type of the value that an expression reads with the type of the key.
 func (v *validator) read(key string, e *interpolate.Expr, node, at string, result any) {
 	if e.Func == "json" {
 		return // what a text contains is not declared
@@ -126,8 +126,8 @@ func (v *validator) declared(path []string, result any) (found any, missing stri
 	return below(source, names)
 }
 
-// fits reports a key of the state whose declared types do not include any of those of
-// a value. An empty list is not known.
+// fits reports a key of the state whose declared types include none of the types of a
+// value. An empty list is not known.
 func (v *validator) fits(key string, types []string, what, node, at string) {
 	want := typesOf(v.g.stateKeys[key])
 	if len(types) == 0 || len(want) == 0 {

@@ -49,7 +49,7 @@ type walker struct {
 	owed    bool // the next line must be on the disk before anything else has an effect
 }
 
-// frame is a walk over one mapping of nodes: the graph's, or those of a branch.
+// frame is a walk over one mapping of nodes: the nodes of the graph or of a branch.
 type frame struct {
 	prefix string // of the names of its nodes: "" or "check.fan."
 	nodes  map[string]*Node
@@ -145,7 +145,7 @@ func (g *Graph) env() []string {
 	return slices.Sorted(maps.Keys(set))
 }
 
-// each calls do for every node, those of branches included, with its qualified name.
+// each calls do for every node, nodes of branches included, with its qualified name.
 func (g *Graph) each(do func(n *Node, name string)) {
 	eachIn(g.Nodes, g.Order, "", do)
 }
@@ -285,7 +285,7 @@ func (w *walker) afterCommit(ctx context.Context, f *frame, n *Node) {
 	_ = w.hooks(ctx, "node_completed", map[string]any{"node": f.prefix + n.Name})
 }
 
-// The beginnings of the ids from which those of the runs of entries and branches are
+// The beginnings of the ids from which the ids of the runs of entries and branches are
 // derived.
 const (
 	childItem   = "item"
@@ -377,7 +377,7 @@ func (w *walker) joins(f *frame, next string) bool {
 }
 
 // early resolves the item of a node before its start is recorded, so that the recorded
-// digest is that of the item which the node calls. It returns nil if the id depends on
+// digest belongs to the item which the node calls. It returns nil if the id depends on
 // an entry of foreach, and on an error, which the call reports.
 func (w *walker) early(ctx context.Context, f *frame, n *Node, step int) *resolved {
 	_, constant := n.Action.ID.Constant()

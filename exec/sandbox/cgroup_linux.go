@@ -66,8 +66,8 @@ func ownCgroup() (string, error) {
 
 // delegationOf returns the cgroup own or the one above it, whichever can have children
 // with limits. The one above is the usual case: a cgroup with processes cannot give
-// controllers to children. With marked, only a cgroup counts that systemd has marked as
-// delegated: root can write all of them, and those of systemd are not to be changed.
+// controllers to children. With marked, only a cgroup that systemd has marked as delegated is
+// used: root can write all of them, and the cgroups of systemd must not be changed.
 func delegationOf(mount, own string, marked bool) (*delegation, string) {
 	dirs := []string{filepath.Join(mount, own)}
 	if dirs[0] != mount {

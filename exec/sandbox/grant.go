@@ -74,7 +74,7 @@ type Grant struct {
 	Repositories Repositories
 	// Git finds what repositories name; nil reads their own settings only.
 	Git *runsoutside.Finder
-	// Listings are those of earlier runs of the process, or nil.
+	// Listings are the listings of earlier runs of the process, or nil.
 	Listings *Listings
 }
 
@@ -104,8 +104,8 @@ type Report struct {
 }
 
 // End completes a run that Wrap prepared: call it once, with the result of proc.Run, or
-// with nil if Run returned an error. It puts the exit status of the program in place of
-// that of the helper, and returns
+// with nil if Run returned an error. It replaces the exit status of the helper by the exit
+// status of the program, and returns
 //   - SANDBOX_UNAVAILABLE if a layer could not be applied: the program was not started
 //   - the error of proc.Run if the program could not be started
 //   - RESOURCE_EXCEEDED with limit, max and measured
@@ -123,7 +123,7 @@ func otherVersion(self string) error {
 
 // unreported returns the error for a helper that ended by itself without a report: the
 // program perhaps was not started, for example because Self was replaced by another
-// file, and the exit status is not that of the program. err is that of reading reports.
+// file, and the exit status is not the program's. err is the error of reading reports.
 func unreported(res *proc.Result, err error) error {
 	e := fmt.Sprintf("the helper ended with exit status %d and without a report", res.ExitCode)
 	line, _, _ := strings.Cut(strings.TrimSpace(string(res.Stderr)), "\n")

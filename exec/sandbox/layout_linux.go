@@ -286,8 +286,8 @@ func (l *layout) close() {
 	}
 }
 
-// writable returns the granted directories that programs write, without those of the
-// private file system.
+// writable returns the granted directories that programs write, without the directories of
+// the private file system.
 func (l *layout) writable() []string {
 	var out []string
 	for p, m := range l.mounts {

@@ -58,8 +58,8 @@ const (
 )
 
 // read returns the entries of a directory for which keep reports true, and the number of
-// all entries. device is that of the directory in which the search began: others may
-// have another file system.
+// all entries. device is the device of the directory in which the search began: other
+// directories may be on a different file system.
 func (l *Listings) read(
 	dir location,
 	all bool,

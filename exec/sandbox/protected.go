@@ -30,8 +30,8 @@ type guarded struct {
 	// can be mounted on a link: the program can replace it, which is found afterwards.
 	links map[string]string
 	// parents are the directories in which the protected paths are, as the search saw them:
-	// a program can rename one above them, and create the same paths again. Those of a file
-	// system that may give a directory another number later are left out.
+	// a program can rename one above them, and create the same paths again. Directories of a
+	// file system that may give a directory another number later are left out.
 	parents map[string]identity
 	// pinned are the directories between the writable one and the paths that git and rye
 	// read: if a program could move one, a search at the same time would not find it.
@@ -139,8 +139,8 @@ func (g *guard) pin(abs string) {
 }
 
 // keepsNumbers reports whether a directory keeps its inode number while it exists: some
-// file servers and programs in user space give it another one when it is read again, and
-// the user's own files would be taken for those of the program.
+// file servers and programs in user space give it a new number when it is read again, and
+// the user's own files would be taken for files of the program.
 //
 // Two runs in one project do not race: descriptors and inode numbers identify files, and
 // directories above repositories and .ai have mounts, so no run renames them. A lock for the
@@ -250,7 +250,7 @@ func (g guarded) within(root string) guarded {
 }
 
 // dir searches a directory. In packages that a package manager installs, only
-// repositories and .ai are protected: no program takes other files there for those of a
+// repositories and .ai are protected: no program takes other files there for files of a
 // project.
 func (g *guard) dir(rel string, depth int, installed bool) {
 	found := g.entries(rel, false)
@@ -276,9 +276,9 @@ func (g *guard) dir(rel string, depth int, installed bool) {
 	}
 }
 
-// entries returns what is in a directory: all of it, or the directories and the names of
-// the table. After a run, one that cannot be read is made readable: git needs only its
-// search permission to use a repository in it.
+// entries returns the entries of a directory: all of them, or the directories and the names
+// of the table. After a run, a directory that cannot be read is made readable: git needs only
+// its search permission to use a repository in it.
 func (g *guard) entries(rel string, all bool) listing {
 	dir := filepath.Join(g.root, filepath.FromSlash(rel))
 	named := func(name string) bool {
@@ -422,7 +422,7 @@ func exists(p string) bool {
 	return err == nil
 }
 
-// items finds the directories of .ai in which a program may write: those of the kinds.
+// items finds the directories of .ai in which a program may write: the directories of kinds.
 func (g *guard) items(rel string) {
 	key := walkKey{g.root, rel}
 	if g.again(key) {

@@ -27,7 +27,7 @@ type asked struct {
 	isDir, deeper bool
 }
 
-// walkKey is the directory in which the table begins, and that of the walk below it.
+// walkKey is the directory in which the table begins, and the directory of the walk below it.
 type walkKey struct{ root, rel string }
 
 const (

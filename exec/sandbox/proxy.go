@@ -72,13 +72,13 @@ func StartProxy(ctx context.Context, l net.Listener, p ProxyParams) *Proxy {
 	limited := &limitListener{Listener: l, ctx: x.ctx, free: make(chan struct{}, proxyConnections)}
 	go func() {
 		defer close(x.served)
-		_ = x.server.Serve(limited) // the error is that of the listener's end
+		_ = x.server.Serve(limited) // the error only states that the listener ended
 	}()
 	context.AfterFunc(x.ctx, func() { x.server.Close() })
 	return x
 }
 
-// Close ends all connections and returns what they were. It may be called twice.
+// Close ends all connections and returns a record of them. It may be called twice.
 func (x *Proxy) Close() Connections {
 	x.end()
 	x.server.Close()
@@ -220,7 +220,7 @@ func join(near net.Conn, first io.Reader, far net.Conn) {
 		_, err := io.Copy(to, from)
 		closer, ok := to.(interface{ CloseWrite() error })
 		if err == nil && ok && closer.CloseWrite() == nil {
-			return // the other direction may go on
+			return // the other direction may continue
 		}
 		near.Close()
 		far.Close()

@@ -229,8 +229,8 @@ func removeEntry(in int, name string) error {
 	return errors.Join(err, unix.Unlinkat(in, name, unix.AT_REMOVEDIR))
 }
 
-// newIn creates the directory of one run in another one, which is created if it does not
-// exist. In the project no link is followed to it.
+// newIn creates the directory of one run in the directory to, which is created if it does
+// not exist. In the project no link is followed to it.
 func newIn(project, to string) (*anchor, error) {
 	dir := &anchor{path: to}
 	if project != "" && below(project, to) {

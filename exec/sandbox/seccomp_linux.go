@@ -126,8 +126,8 @@ func refuseSetID(c modeCall, outside bool) []bpf.Instruction {
 var reservations = []uint32{0x40305828, 0x4030582a, 0x40305839, 0x401c5820}
 
 // refuseReservations returns the instructions that refuse fallocate unless it frees space.
-// The kernel counts what a process writes, and not what it reserves. The error is that of a
-// file system without the call: the C library of GNU then writes instead.
+// The kernel counts what a process writes, and not what it reserves. A file system without the
+// call has the same error: the C library of GNU then writes instead.
 func refuseReservations() []bpf.Instruction {
 	return []bpf.Instruction{
 		bpf.JumpIf{Cond: bpf.JumpEqual, Val: unix.SYS_FALLOCATE, SkipFalse: 5},
@@ -139,8 +139,8 @@ func refuseReservations() []bpf.Instruction {
 	}
 }
 
-// attributeCalls set attributes of files, for which Landlock has no right. The error is that of
-// a file system without them.
+// attributeCalls set attributes of files, for which Landlock has no right. A file system
+// without attributes has the same error.
 func attributeCalls() []uint32 {
 	return []uint32{
 		unix.SYS_SETXATTR,

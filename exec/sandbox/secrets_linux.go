@@ -12,7 +12,7 @@ import (
 )
 
 // secretsOfSystem are files below the system directories that other users do not read. A
-// program that root starts is their owner and could: its user id is that of rye, so that the
+// program that root starts is their owner and could: it has the user id of rye, so that the
 // files which it writes are the user's, and no capability is needed to read one's own files.
 func secretsOfSystem(seen *Listings) []string {
 	paths := []string{"/etc/shadow", "/etc/shadow-", "/etc/gshadow", "/etc/gshadow-", "/etc/sudoers", "/etc/sudoers.d", "/etc/security/opasswd", "/etc/ssl/private", "/etc/krb5.keytab"}

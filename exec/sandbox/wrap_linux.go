@@ -25,7 +25,7 @@ func Wrap(cmd *proc.Cmd, g Grant, ladder Ladder) (Report, End, error) {
 		return Report{}, nil, err
 	}
 	g.Rung, g.Limits = rung, g.Limits.WithDefaults()
-	if g.Listings == nil { // the search after the run uses those of the search before it
+	if g.Listings == nil { // the search after the run uses the listings of the search before it
 		g.Listings = &Listings{}
 	}
 	w := &wrapped{g: g, ladder: ladder, original: *cmd}
@@ -265,8 +265,8 @@ func (w *wrapped) channel(cmd *proc.Cmd) error {
 	return nil
 }
 
-// inNamespaces returns the namespaces of the helper. Its user id stays that of this process,
-// so that files which the program writes belong to the user. The capabilities are for
+// inNamespaces returns the namespaces of the helper. It keeps the user id of this process, so
+// that files which the program writes belong to the user. The capabilities are for
 // the mounts: the helper gives them up before it starts the program.
 func inNamespaces(network bool) *syscall.SysProcAttr {
 	uid := os.Geteuid()

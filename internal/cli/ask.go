@@ -279,7 +279,7 @@ type lineRead struct {
 }
 
 // nextLine begins to read a line. A read whose question has ended cannot be ended: earlier
-// is true if the line is that of such a read, also one that was typed between the two.
+// is true if the line belongs to such a read, also a line that was typed between the two.
 func (u *UI) nextLine(r io.Reader) (l *lineRead, earlier bool) {
 	u.asking.Lock()
 	defer u.asking.Unlock()
@@ -352,7 +352,7 @@ func (c *Call) cancelled() error {
 	return diag.New(diag.Cancelled, "asking at the terminal: interrupted")
 }
 
-// interruptible returns what read returns, or CANCELLED if the call is interrupted
+// interruptible returns the results of read, or CANCELLED if the call is interrupted
 // first: a read from a terminal does not end with an interrupt.
 func interruptible[T any](c *Call, read func() (T, error)) (T, error) {
 	type result struct {

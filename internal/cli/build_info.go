@@ -33,7 +33,7 @@ type VersionInfo struct {
 	SystemBundle string `json:"system_bundle,omitempty"` // digest of the embedded manifest
 }
 
-// ReadVersion returns what the linker recorded.
+// ReadVersion returns the version that the linker recorded.
 func ReadVersion() VersionInfo {
 	v := VersionInfo{
 		Version: "(devel)",

@@ -27,7 +27,7 @@ type Command struct {
 	Codes    []diag.Code // failures it may end with, besides usage
 	Flags    []urfave.Flag
 	// Exclusive lists groups of flags of which at most one may be given, and
-	// Needs flags without meaning unless another one is given. Flags are named
+	// Needs flags without meaning unless a second flag is given. Flags are named
 	// by the addresses of their fields.
 	Exclusive [][]any
 	Needs     []Need
@@ -39,8 +39,8 @@ type Command struct {
 	// Run is nil for a command that only has subs. One with both runs unless its first
 	// positional is the name of a sub.
 	Run func(ctx context.Context, c *Call) error
-	// UnknownFlag returns what a flag that the command does not have was meant to
-	// be, or "". The value is empty if none follows the flag.
+	// UnknownFlag returns the flag that a person probably meant by one that the command does
+	// not have, or "". The value is empty if none follows the flag.
 	UnknownFlag func(ctx context.Context, c *Call, name, value string) string
 	// Complete returns candidates for the next positional, "word\tdescription";
 	// nil means file names.

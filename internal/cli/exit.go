@@ -39,7 +39,7 @@ func (e *shownError) Unwrap() error {
 }
 
 // Shown ends a command whose report contains everything in err: the exit status is
-// that of err, and nothing is printed to stderr.
+// the status of err, and nothing is printed to stderr.
 func Shown(err error, data any) error {
 	return &shownError{err, data}
 }

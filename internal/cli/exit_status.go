@@ -6,7 +6,7 @@ import "github.com/ryeos/rye/diag"
 const ExitInterrupted = 130
 
 // ExitStatus returns the exit status of a code. It depends on the class only.
-// ANSWER_EMPTY has the status of the other side, ANSWER_CUT that of limits, so that a script
+// ANSWER_EMPTY has the status of remote errors, ANSWER_CUT the status of limits, so that a script
 // distinguishes them from a refusal.
 func ExitStatus(c diag.Code) int {
 	return classStatus(c.Class())

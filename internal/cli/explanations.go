@@ -13,8 +13,8 @@ import (
 //go:embed explanations.txt
 var ExplanationsText string
 
-// Explanation returns what a code may mean and how it comes about, "" for a
-// code without a text.
+// Explanation returns the meaning of a code and its usual causes, "" for a code without a
+// text.
 func Explanation(c diag.Code) string {
 	_, rest, found := strings.Cut("\n\n"+ExplanationsText, "\n\n"+string(c)+"\n")
 	if !found {

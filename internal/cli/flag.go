@@ -273,6 +273,6 @@ func (c *Command) checkFlags() error {
 	return nil
 }
 
-// Need states that a flag has no meaning without another one. Both are named by
-// the addresses of their fields.
+// Need states that a flag has no meaning without a second flag. Both are named by the
+// addresses of their fields.
 type Need struct{ Flag, With any }

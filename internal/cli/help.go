@@ -216,7 +216,7 @@ const (
 	fullHelp             // rye help COMMAND: adds the exit codes
 )
 
-// helpDetailOf returns what a flag asks for, as it was typed.
+// helpDetailOf returns the detail that a typed help flag requests.
 func helpDetailOf(word string) helpDetail {
 	if word == "-h" {
 		return shortHelp

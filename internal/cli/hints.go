@@ -18,7 +18,7 @@ import (
 //go:embed hints.txt
 var hintTable string
 
-// Hint returns what a person can do about an error, or "".
+// Hint returns the advice to a person about an error, or "".
 func Hint(e *diag.Error) string {
 	if diskFull(e) {
 		return "the disk is full: free space, then run the command again; `rye cache gc` removes what can be fetched again"
@@ -42,7 +42,7 @@ func diskFull(err error) bool {
 	return errors.Is(err, syscall.ENOSPC) || runtime.GOOS == "windows" && errors.Is(err, windowsDiskFull)
 }
 
-// FindingHint returns what a person can do about a finding, or "". A finding
+// FindingHint returns the advice to a person about a finding, or "". A finding
 // without a reason has no hint of its own: lists of findings show the default
 // of their code once.
 func FindingHint(f diag.Finding) string {

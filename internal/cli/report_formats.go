@@ -68,7 +68,7 @@ func property(s string) string {
 	return strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C").Replace(hidden.Visible(s))
 }
 
-// fixOf returns what to do about a finding.
+// fixOf returns the advice about a finding.
 func fixOf(f diag.Finding) string {
 	if f.Fix != "" {
 		return f.Fix

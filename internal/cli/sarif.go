@@ -8,8 +8,7 @@ import (
 	"github.com/ryeos/rye/internal/hidden"
 )
 
-// The part of SARIF 2.1.0 that findings need. Names and nesting are those of
-// the format.
+// The part of SARIF 2.1.0 that findings need, with the names and nesting of the format.
 type (
 	sarifLog struct {
 		Schema  string     `json:"$schema"`
@@ -133,7 +132,7 @@ func sarifMessage(f diag.Finding, locate Locate) string {
 	return text
 }
 
-// located returns the message of a finding, with its path if its place is another
+// located returns the message of a finding, with its path if its position is in a different
 // file.
 func located(f diag.Finding, locate Locate) string {
 	_, inRepo := locate(f.Path)

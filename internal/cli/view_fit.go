@@ -51,7 +51,7 @@ func (g *grid) comfortable(c *column) int {
 	return min(c.width, 2*max(c.Min, g.least(c)))
 }
 
-// shrink makes columns narrower until they fit: those of the highest rank first, of one rank
+// shrink makes columns narrower until they fit: columns of the highest rank first, of one rank
 // the one that is furthest from its least width.
 func (g *grid) shrink(width int) {
 	for g.wider(width, func(c *column) int { return c.width }) {
@@ -90,7 +90,7 @@ func (g *grid) drop(rank int) bool {
 }
 
 // fold returns a text as lines of at most width columns, divided at blanks, or within a word
-// that is longer. The lines after the first have the indent of the text and that of rest.
+// that is longer. The lines after the first have the indent of the text and then rest.
 func fold(text string, width int, rest string) []string {
 	if width == 0 || inline.Width(text) <= width {
 		return []string{text}

@@ -24,7 +24,7 @@ type World struct {
 	Stdlib         fs.FS                        // the embedded system space, rooted above .ai
 	Dir            string                       // working directory, "" when it cannot be known
 	Etc            string                       // directory of the machine's own files; "" means the system's
-	Rung           string                       // the strongest rung of the sandbox to use; "" means that of the system
+	Rung           string                       // the strongest rung of the sandbox to use; "" means the system's
 	Guard          time.Duration                // in which keys do not answer a question; 0: the constant; negative: none
 	Isatty         func(any) bool               // whether a stream is a terminal
 	NoEscapes      bool                         // the terminal prints escape sequences as characters

@@ -1,6 +1,6 @@
 // Package directive has the typed metadata of directives: model, limits, permissions,
 // hooks, context and checks. Read decodes them and reports every mistake with its
-// position; Merge adds those of the directive that one extends.
+// position; Merge adds the metadata of the directive that another extends.
 //
 // It finds no items, expands no aliases of permissions and calls no model.
 //
@@ -135,8 +135,8 @@ type Check struct {
 // keys are the fields that Read decodes.
 var keys = []string{"model", "limits", "permissions", "sandbox", "hooks", "context", "checks", "extends"}
 
-// Read decodes the metadata of a directive. It returns what was correct with the
-// findings of every mistake, which have no path.
+// Read decodes the metadata of a directive. It returns the correct part, with the findings of
+// every mistake, which have no path.
 func Read(m *item.Metadata) (*Directive, []diag.Finding) {
 	d := &Directive{Inputs: m.Inputs, Outputs: m.Outputs, Body: string(m.Body)}
 	if !slices.ContainsFunc(keys, func(k string) bool { return m.Fields[k] != nil }) {
@@ -157,10 +157,10 @@ func Read(m *item.Metadata) (*Directive, []diag.Finding) {
 	return d, r.Findings()
 }
 
-// Merge returns a directive with what it inherits: limits are the smaller ones, other
-// attributes those of the child, else of the base; inputs and outputs are merged by
-// name; hooks, context and checks of the base come first. Permissions are the child's:
-// Uncovered returns those that the base does not have.
+// Merge returns a directive with what it inherits: the smaller of two limits; each other
+// attribute of the child, else of the base; inputs and outputs merged by name; hooks, context
+// and checks of the base first. Permissions are the child's: Uncovered returns the permissions
+// that the base does not have.
 func Merge(base, child *Directive) *Directive {
 	out := *child
 	out.Model = mergeModel(base.Model, child.Model)
@@ -209,7 +209,7 @@ func mergeModel(base, m Model) Model {
 		m.ID = base.ID
 		m.Tier = base.Tier
 	}
-	if m.Provider == "" && m.ID == base.ID { // another model may be that of another provider
+	if m.Provider == "" && m.ID == base.ID { // a different model may belong to a different provider
 		m.Provider = base.Provider
 	}
 	if m.Fallback == nil {
@@ -241,7 +241,7 @@ func mergeSandbox(base, child *policy.Profile) *policy.Profile {
 	return &both
 }
 
-// byName returns the inputs of both, those of the child in place of those of the base.
+// byName returns the inputs of both. An input of the child replaces the base's of its name.
 func byName(base, child []item.Input) []item.Input {
 	own := map[string]item.Input{}
 	for _, in := range child {

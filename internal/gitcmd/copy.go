@@ -91,8 +91,8 @@ func nulled(out []byte) []string {
 
 // Objects returns the directory of the objects of the repository.
 // They are mounted only while no element of the path is a link, because tools of other threads
-// may write in .git/objects. Objects of a repository that borrows from another one are not:
-// tools may write its alternates file too.
+// may write in .git/objects. Objects of a repository that borrows from a second repository are
+// not: tools may write its alternates file too.
 func (r *Repo) Objects() string {
 	return filepath.Join(r.CommonDir, "objects")
 }

@@ -13,10 +13,10 @@ import (
 	"github.com/ryeos/rye/internal/openat"
 )
 
-// Elsewhere returns those of the blobs that a commit outside of the history of HEAD
-// contains in any directory, each with the newest such commit. The commits are those
-// of all refs but the stash, and those of the last fetch. blobs is called when git has
-// listed the objects of these commits.
+// Elsewhere selects the blobs that a commit outside of the history of HEAD contains in any
+// directory, and returns each with the newest such commit. It reads the commits of all refs
+// but the stash, and of the last fetch. blobs is called when git has listed the objects of
+// these commits.
 //
 // The hook leaves such a blob unsigned and names the commit, whatever command staged it. It does
 // not ask: a question in every commit is answered without reading, and a hook may have no

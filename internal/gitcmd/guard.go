@@ -31,7 +31,7 @@ type setting struct {
 
 // guarded is run for commands that can start programs which the configuration names.
 // A repository may come from an archive, with its configuration: programs that this
-// names are not started, but those of the user's own configuration are.
+// names are not started. Programs of the user's own configuration are.
 func (g *Git) guarded(
 	ctx context.Context,
 	stdin io.Reader,

@@ -219,8 +219,8 @@ func (r *indexReader) follows(name string) bool {
 }
 
 // optional reports whether only extensions follow that change neither what git lists nor
-// whether it reads the index. Those of a split or sparse index, of the file system monitor
-// and of reading with several threads do; so may one that this program does not know.
+// whether it reads the index. The extensions of a split or sparse index, of the file system
+// monitor and of reading with several threads do; so may one that this program does not know.
 func (r *indexReader) optional() bool {
 	for r.at < r.end {
 		if r.end-r.at < 8 {
@@ -313,5 +313,5 @@ func isWanted(name string, paths []string) bool {
 	return len(paths) == 0
 }
 
-// maxIndex bounds the index of a repository: that of one with a million files has about 100 MB.
+// maxIndex bounds the index of a repository. An index of a million files has about 100 MB.
 const maxIndex = 2 << 30

@@ -32,7 +32,7 @@ type Encoder struct {
 	z    *flate.Writer // for one blob after the other: each writer takes a megabyte
 }
 
-// Encoder returns what makes blobs, which may be done before anything is stored.
+// Encoder returns an encoder of blobs, which works before anything is stored.
 func (r *Repo) Encoder() *Encoder {
 	return &Encoder{repo: r}
 }

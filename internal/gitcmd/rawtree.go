@@ -53,7 +53,7 @@ func badTree(format string, args ...any) error {
 	return diag.New(diag.PathEscape, "reading a tree of git: "+format, args...).WithReason("git_tree")
 }
 
-// treeOrder checks the order of the entries of a tree. Git compares names as if those of
+// treeOrder checks the order of the entries of a tree. Git compares names as if names of
 // directories ended in "/", so that other names can sort between "a" and "a/".
 type treeOrder struct {
 	last string   // with the "/" of a directory

@@ -81,8 +81,8 @@ func (g *Git) Configuration(ctx context.Context) ([]byte, error) {
 }
 
 // Follow changes the index as a change of HEAD from one commit to another does: entries that are
-// as in the old one, "" for none, become those of the new one. It is an error if another change
-// of the same file is staged, and then the index stays as it is.
+// as in the old commit, "" for none, become the entries of the new commit. It is an error if
+// another change of the same file is staged, and then the index stays as it is.
 func (g *Git) Follow(ctx context.Context, from, to string) error {
 	if from == "" {
 		r, err := g.Repo(ctx)

@@ -16,9 +16,9 @@ const sinceAncestors = 100
 // file, and the zero time if no commit of it changed the text. Path is relative to
 // the top of the repository.
 //
-// The first parents are the commits of the branch itself: for a merge, its time is
-// used and not those of the merged commits, which their author chose. A time before
-// that of an earlier commit of the branch is not believed either.
+// The first parents are the commits of the branch itself: for a merge, its time is used and
+// not the times of the merged commits, which their author chose. A time before the time of an
+// earlier commit of the branch is not believed either.
 func (r *Repo) Since(ctx context.Context, rev, path, text string) (time.Time, error) {
 	commit, err := r.revParse(ctx, rev+"^{commit}")
 	if err != nil {

@@ -20,8 +20,8 @@ func (g *Git) UpdateIndex(ctx context.Context, entries []Entry) error {
 	return err
 }
 
-// Skipped returns those of the paths, relative to the top, that the index
-// marks as left out of the work tree (sparse checkout).
+// Skipped selects the paths, relative to the top, that the index marks as left out of the
+// work tree (sparse checkout).
 func (r *Repo) Skipped(ctx context.Context, paths []string) (map[string]bool, error) {
 	out, err := r.top().run(ctx, nil, append(
 		[]string{"ls-files", "-t", "-z", "--full-name", "--"},

@@ -12,8 +12,8 @@ import (
 	"github.com/ryeos/rye/sign"
 )
 
-// difference is what a person has to read before an item is signed whose staged text is
-// not that of the work tree: git add -p stages such a text, and so does another program
+// difference is the text that a person has to read before an item is signed whose staged text
+// differs from the work tree: git add -p stages such a text, and so does another program
 // that writes the index.
 //
 // Bytes are compared, not names of objects: programs can write .git/objects. No setting and no

@@ -12,7 +12,7 @@ import (
 // restore --source and cherry-pick -n copy such blobs into the index and leave no
 // other trace.
 func (s *session) elsewhere(ctx context.Context) (map[string]string, error) {
-	// In all directories: another branch may have this project in another one.
+	// In all directories: another branch may have this project in a different one.
 	return s.Repo.Elsewhere(ctx, func() (oids []string) {
 		<-s.listed
 		for _, r := range s.runs {

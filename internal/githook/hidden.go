@@ -10,7 +10,7 @@ import (
 	"github.com/ryeos/rye/internal/openat"
 )
 
-// patchAge is the age of a patch of the hook manager pre-commit that may be that of the
+// patchAge is the highest age of a patch of the hook manager pre-commit that may belong to the
 // commit that is made: pre-commit keeps every patch.
 const patchAge = time.Hour
 

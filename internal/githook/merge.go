@@ -174,7 +174,7 @@ func Merge(ctx context.Context, p MergeParams) (signed, conflict bool, err error
 	case bytes.Equal(ours, base):
 		return true, false, writeVersion(p.Ours, files[2])
 	case strings.HasSuffix(p.Path, extract.DetachedExt):
-		// Two signatures of two texts: neither is that of the merged text. The hook
+		// Two signatures of two texts: neither signs the merged text. The hook
 		// replaces it.
 		return false, false, nil
 	}

@@ -46,7 +46,7 @@ func Projects(
 	})
 }
 
-// ProjectsIn is Projects where list returns those of some files that exist.
+// ProjectsIn is Projects where list returns the files that exist, of some.
 func ProjectsIn(
 	ctx context.Context,
 	repo *gitcmd.Repo,

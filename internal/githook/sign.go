@@ -71,7 +71,7 @@ type Project struct {
 // LockChange is an update of the lock in the index.
 type LockChange struct {
 	Entry    gitcmd.Entry // the entry to replace
-	Was, Now []byte       // the texts; Was is that of the entry
+	Was, Now []byte       // the texts; Was is the text of the entry
 }
 
 // Report is the result for the staged items.
@@ -203,7 +203,7 @@ func newSession(ctx context.Context, p Params) *session {
 }
 
 // begin finds the projects with candidates. It opens their indexes while git reads the
-// staged blobs, which are searched for secrets, and lists those of other branches: no
+// staged blobs, which are searched for secrets, and lists the blobs of other branches: no
 // signature is asked for before all of that is done.
 func (s *session) begin(ctx context.Context) error {
 	for _, p := range s.Projects {

@@ -114,7 +114,7 @@ func isBusy(error) bool { return false }
 // checkBatch refuses arguments that cmd.exe, which runs batch files, would split.
 func checkBatch(path string, argv []string) error { return checkBatchArgs(path, argv) }
 
-// extensions returns those of PATHEXT, with "" first if name has one of them.
+// extensions returns the entries of PATHEXT, with "" first if name has one of them.
 func extensions(name string, env []string) []string {
 	list, ok := Lookup(env, "PATHEXT")
 	if !ok || list == "" {

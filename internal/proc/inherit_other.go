@@ -3,5 +3,5 @@
 package proc
 
 // keepInherited marks every descriptor that this process inherited so that no program
-// gets it. The standard ones and those of Cmd.Files are copied for each program.
+// gets it. The standard ones and the descriptors of Cmd.Files are copied for each program.
 func keepInherited() { keepListed("/dev/fd") }

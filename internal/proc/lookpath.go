@@ -10,8 +10,8 @@ import (
 	"github.com/ryeos/rye/diag"
 )
 
-// LookPath returns the path of the program name in the PATH of env, not in that of
-// this process. It skips empty and relative directories, which would mean the
+// LookPath returns the path of the program name in the PATH of env, not of this process. It
+// skips empty and relative directories, which would mean the
 // current directory. It returns a name with a separator unchanged.
 func LookPath(name string, env []string) (string, error) {
 	if name == "" {

@@ -1,5 +1,5 @@
 // Package proc runs one program as a subprocess, in its own process group, with a
-// complete environment, no inherited descriptors but those of Cmd.Files, and bounded
+// complete environment, no inherited descriptors except Cmd.Files, and bounded
 // output. A call always returns, also if the program does not end.
 //
 // The package does not decide which program may run, with which parameters, limits
@@ -38,7 +38,7 @@ type Cmd struct {
 	// A relative path is below Dir and is not looked up.
 	Path string
 	Argv []string // whole argument vector, the program's name first
-	Dir  string   // working directory; "" means that of this process
+	Dir  string   // working directory; "" means the one of this process
 	Env  []string // complete environment; nil means an empty one. The later of two equal names is used
 
 	// Stdin is the program's input; nil means the null device. A reader
@@ -50,7 +50,7 @@ type Cmd struct {
 	// passes none.
 	Files []*os.File
 
-	Timeout     time.Duration // zero means only that of ctx
+	Timeout     time.Duration // zero means only the deadline of ctx
 	Grace       time.Duration // from SIGTERM to SIGKILL; zero means DefaultGrace, negative means none
 	CancelGrace time.Duration // Grace once ctx has ended; zero means Grace
 	MaxStdout   int64         // bytes kept; zero means DefaultMaxOutput, negative keeps none

@@ -245,7 +245,7 @@ func (r *run) supervise(ctx context.Context) error {
 	return stuck
 }
 
-// await returns when the program has ended or must be ended. The error is that of
+// await returns when the program has ended or must be ended. Its error is an error of
 // reading Stdin.
 func (r *run) await(ctx context.Context, late <-chan time.Time) error {
 	select {

@@ -92,9 +92,9 @@ func parseAnswer(b []byte) (a answered, ok bool) {
 // settle is the age that the last change of a file must have so that a later one has another time.
 const settle = 2 * time.Second
 
-// values returns the settings that apply to the work tree at top: those that rye reads, and those
-// that git answers. Git knows files that this package does not, such as those of its installation.
-// Both are read again only if one of the files has changed since.
+// values returns the settings that apply to the work tree at top: the settings that rye reads,
+// and the answers of git. Git knows files that this package does not, such as files of its
+// installation. Both are read again only if one of the files has changed since.
 func (f *Finder) values(top, dir, common string) []value {
 	configs := f.configs(dir, common)
 	if f.Ask == nil {

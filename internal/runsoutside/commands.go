@@ -18,9 +18,9 @@ const (
 	command        // a text that git passes to a shell, or the path of a program
 )
 
-// kindOf returns what a setting names. The last parts of names are those of git's own
-// documentation, and of extensions that follow it: a setting that a later version of git adds
-// ends with one of them.
+// kindOf returns the kind of value that a setting names. The last parts of names come from
+// git's own documentation, and from extensions that follow it: a setting that a later version
+// of git adds ends with one of them.
 func kindOf(key, text string) kind {
 	section, name := split(key)
 	switch {

@@ -20,7 +20,7 @@ const (
 )
 
 // reader reads configurations of git. It follows every include, also a conditional one: its
-// condition can hold for another branch, directory or remote than those of this moment.
+// condition can be true for a branch, directory or remote other than the present ones.
 // git alone answers for the present branch and directory, and costs 3 ms of each run.
 type reader struct {
 	home string
@@ -88,7 +88,7 @@ func (v value) path(base, home string) (string, bool) {
 }
 
 // parseConfig returns the values of a text in the syntax of git. Where git refuses the text,
-// it returns what precedes: git then runs nothing.
+// it returns the values before: git then runs nothing.
 func parseConfig(text string) (out []value) {
 	p := &parser{text: strings.TrimPrefix(text, "\ufeff")}
 	section := ""

@@ -45,8 +45,8 @@ type Finder struct {
 	asked map[string]answered
 }
 
-// Repository returns what the repository of a work tree names: gitDir is its .git, a directory
-// or a file. The settings of the user and of the machine apply to it, too.
+// Repository returns the paths that the repository of a work tree names: gitDir is its .git, a
+// directory or a file. The settings of the user and of the machine apply to it, too.
 func (f *Finder) Repository(top, gitDir string) []Path {
 	if f == nil {
 		f = &Finder{}
@@ -62,8 +62,8 @@ func (f *Finder) Repository(top, gitDir string) []Path {
 	})
 }
 
-// Project returns what the repositories around a project and its submodules name, of that only
-// the paths below the project.
+// Project returns the paths below the project that the repositories around it and its
+// submodules name.
 func (f *Finder) Project(root string) []Path {
 	var out []Path
 	for dir := root; ; dir = filepath.Dir(dir) {
@@ -209,8 +209,8 @@ func joined(base, p string) string {
 	return filepath.Join(base, p)
 }
 
-// others returns what the settings of the other work trees and of submodules of a repository
-// name: their paths can be in the same project.
+// others returns the paths that the settings of the other work trees and of submodules of a
+// repository name: they can be in the same project.
 func (f *Finder) others(common string) (out []Path) {
 	entries, _ := os.ReadDir(filepath.Join(common, "worktrees"))
 	for _, e := range entries {
@@ -259,7 +259,7 @@ func (f *Finder) modules(dir string, depth int, out *[]Path) {
 }
 
 // paths returns the paths that values name. Relative ones begin at the top of the work tree,
-// those of includes at the file that contains them.
+// paths of includes at the file that contains them.
 func (f *Finder) paths(values []value, top, gitDir string) (out []Path) {
 	add := func(p, key string) {
 		out = append(out, Path{filepath.Clean(p), key})

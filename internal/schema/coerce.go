@@ -125,7 +125,7 @@ func (s *Schema) types(sub any, depth int) []string {
 	return out
 }
 
-// implied returns the types of a subschema without a type keyword: those of its
+// implied returns the types of a subschema without a type keyword: the types of its
 // reference, its alternatives or its permitted values.
 func (s *Schema) implied(m map[string]any, depth int) []string {
 	var out []string

@@ -65,7 +65,7 @@ const metaText = `{
 	}
 }`
 
-// checkSchema returns what the keywords of a schema violate.
+// checkSchema returns the rules that the keywords of a schema violate.
 func checkSchema(v any, d draft) []Violation {
 	if simple(v) {
 		return nil

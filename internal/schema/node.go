@@ -225,7 +225,7 @@ func (c *compiler) node(v any, at location, res *resource) *node {
 	return n
 }
 
-// index compiles the schemas that no keyword applies, such as those of $defs.
+// index compiles the schemas that no keyword applies, such as the schemas of $defs.
 func (c *compiler) index(m map[string]any, at location, res *resource) {
 	isSchema := func(v any) bool {
 		switch v.(type) {
@@ -366,7 +366,7 @@ func (c *compiler) resolve(r pendingRef) {
 	}
 }
 
-// meta returns a meta-schema, nil if the address is another one.
+// meta returns a meta-schema, nil if the address names none.
 func (c *compiler) meta(addr string) *resource {
 	d, ok := drafts()[addr]
 	if !ok {

@@ -30,7 +30,7 @@ type Schema struct {
 	tracks bool // a keyword needs to know what other keywords have evaluated
 }
 
-// errDenied is the error for every URL but those of the meta-schemas.
+// errDenied is the error for every URL except the URLs of the meta-schemas.
 var errDenied = errors.New("only references within the schema are allowed")
 
 // errPattern is the error for a pattern, which the linter reports with its path.
@@ -80,7 +80,7 @@ func Check(doc any, positions *tree.Doc, path string) []diag.Finding {
 	return out
 }
 
-// readable copies a schema, and returns what the linter finds. The copy is nil if it
+// readable copies a schema, and returns the findings of the linter. The copy is nil if it
 // cannot be compiled.
 func readable(doc any) (copied any, found []problem) {
 	copied, bad := normalize(doc, MaxMappings)

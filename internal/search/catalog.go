@@ -43,8 +43,8 @@ type Answer struct {
 	Suggestions []string
 }
 
-// catalogFields returns the search fields of described items, and their weights: those of
-// the extractors of the system.
+// catalogFields returns the search fields of described items, and their weights, as the
+// extractors of the system have them.
 func catalogFields() map[string]float64 {
 	return map[string]float64{
 		"name":        3,
@@ -106,8 +106,8 @@ func (f *fields) described(d Described) *document {
 	return out
 }
 
-// Search runs a query. Of q, Space and Executable have no meaning here. Errors are those
-// of Index.Search.
+// Search runs a query. Of q, Space and Executable have no meaning here. It has the errors of
+// Index.Search.
 func (c *Catalog) Search(q Query) (*Answer, error) {
 	kinds := slices.Clone(c.fields.kinds)
 	for _, k := range []item.Kind{item.Directive, item.Tool, item.Knowledge} { // a kind that no item has is known, too

@@ -11,9 +11,9 @@ import (
 	"github.com/ryeos/rye/resolve/space"
 )
 
-// fixedDigest returns the digest that determines all files of a root: that of an
-// installed bundle's manifest in the lock, without reading the manifest, or that
-// of the embedded bundle. It is zero for a root whose files may change.
+// fixedDigest returns the digest that determines all files of a root: for an installed bundle
+// the manifest's digest in the lock, without reading the manifest, or the digest of the
+// embedded bundle. It is zero for a root whose files may change.
 func fixedDigest(root *space.Root) item.Digest {
 	switch {
 	case root.Embedded():

@@ -31,7 +31,7 @@ type store struct {
 // another name.
 const folderName = "search-1"
 
-// unused is the age at which a file of the index is removed when another one is
+// unused is the age at which a file of the index is removed when another file is
 // written. It is written again when it is needed.
 const unused = 60 * 24 * time.Hour
 
@@ -172,8 +172,8 @@ func (s store) clean(key string, keep map[string]bool) {
 	}
 }
 
-// forget removes the indexes that were not written for a long time: those of
-// removed projects and of older extractors and programs.
+// forget removes the indexes that were not written for a long time: indexes of removed
+// projects and of older extractors and programs.
 func (s store) forget(now time.Time) {
 	entries, err := os.ReadDir(s.dir)
 	if err != nil {

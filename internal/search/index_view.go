@@ -79,8 +79,8 @@ func newView(f *fields, roots []*space.Root, parts []part) *view {
 	return v
 }
 
-// count adds the statistics of a part: those of the whole segment, minus the
-// documents that are not live.
+// count adds the statistics of a part: the whole segment, minus the documents that are not
+// live.
 func (v *view) count(p *part) {
 	t := p.seg.totals()
 	v.stats.items += count(p.live)

@@ -1,7 +1,7 @@
 // Package search finds items: it parses a query, ranks the matching items of
 // every space, and returns each hit with the verdict about its signature.
 //
-// Results are always those of the current files. An index in the cache makes a
+// Results always describe the current files. An index in the cache makes a
 // query fast and may be deleted at any time. The package makes no verdict itself,
 // changes no item and runs nothing.
 //

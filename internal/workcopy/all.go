@@ -213,7 +213,7 @@ func (w *walker) count(size int64) error {
 	return nil
 }
 
-// sub handles a directory in another one.
+// sub handles a directory in a directory.
 func (w *walker) sub(src, dst *os.Root, rel string, fi fs.FileInfo) error {
 	if slices.ContainsFunc(w.private, func(p fs.FileInfo) bool { return os.SameFile(p, fi) }) {
 		return nil

@@ -105,8 +105,8 @@ func (c *Copy) Apply(ctx context.Context, o Options) (*Applied, error) {
 	return out, c.finish()
 }
 
-// choose returns the changes at or below the paths. One that is withheld is chosen only if
-// its own path is among those of a person.
+// choose returns the changes at or below the paths. A withheld change is chosen only if a
+// person named its own path.
 func choose(all []Change, paths []string, person bool) (*Applied, error) {
 	out := &Applied{Changes: []Change{}, Withheld: []Change{}}
 	used := make([]bool, len(paths))
@@ -228,8 +228,8 @@ func emptied(root *os.Root, rel string, freed map[string]bool) bool {
 	return err == nil
 }
 
-// merge makes of the file of the project, which has changed, and that of the copy one file.
-// It reports whether that is possible.
+// merge makes one file of the project's file, which has changed, and the copy's file. It
+// reports whether that is possible.
 func (c *Copy) merge(
 	ctx context.Context,
 	environ []string,

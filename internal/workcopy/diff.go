@@ -26,7 +26,7 @@ const (
 	whyName   = "its name is not UTF-8, or has a character or form that rye does not write"
 )
 
-// Diff returns what changed in the copy. New files that git ignores are left out, unless the
+// Diff returns the changes in the copy. New files that git ignores are left out, unless the
 // copy began with such files.
 func (c *Copy) Diff(
 	ctx context.Context,
@@ -106,7 +106,7 @@ func leaves(rel, target string) bool {
 	return false
 }
 
-// ignored returns which of the new files the rules of git exclude: those of the project's
+// ignored returns which of the new files the rules of git exclude: the rules of the project's
 // repository and the .gitignore files of the copy.
 func (c *Copy) ignored(
 	ctx context.Context,

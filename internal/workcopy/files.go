@@ -273,8 +273,8 @@ func digest(b []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// compare returns what differs between two states, in the order of the paths. What is
-// removed comes first: a directory can replace a file.
+// compare returns the changes between two states, in the order of the paths. Removed files
+// come first: a directory can replace a file.
 func compare(was, is map[string]File) []Change {
 	var out []Change
 	for rel, f := range was {

@@ -48,7 +48,7 @@ const maxRecord = 256 << 20
 // Copy is a working copy.
 type Copy struct {
 	ID      string          `json:"id"`
-	All     bool            `json:"all,omitempty"`  // began with all files of the project, not with those of a commit
+	All     bool            `json:"all,omitempty"`  // began with all files of the project, not with the files of a commit
 	Project string          `json:"project"`        // the directory of the project, without links
 	Prefix  string          `json:"prefix"`         // of the project below the top of its repository, "" or ending in "/"
 	Commit  string          `json:"commit"`         // "" in a copy without a repository
@@ -67,7 +67,7 @@ type Params struct {
 	Project string
 	Environ []string
 	Carry   bool  // begin with the uncommitted changes of tracked files
-	All     *All  // begin with all files; nil begins with those of a commit
+	All     *All  // begin with all files; nil begins with the files of a commit
 	From    *Copy // begin with the state of another copy; nil begins with the project
 	Now     time.Time
 }

@@ -113,7 +113,7 @@ func failureText(f *diag.Failure) string {
 	})
 }
 
-// verbNames replaces the names of the verbs in suggestions by those of the tools of a
+// verbNames replaces the names of the verbs in suggestions by the names of the tools of a
 // thread.
 func verbNames() *strings.Replacer {
 	var pairs []string

@@ -195,7 +195,7 @@ func (b *Broker) record(req Request, env *diag.Envelope, took time.Duration) {
 	b.made.Add(call)
 }
 
-// shortRef returns what a program named as an item, with visible characters only.
+// shortRef returns the item that a program named, with visible characters only.
 func shortRef(ref string) string {
 	ref = hidden.Visible(ref)
 	return cuttext.Short(ref, maxCallRef)

@@ -114,7 +114,7 @@ func (p *presented) forget(message string) {
 	}
 }
 
-// isForeign reports whether a result is that of an MCP server, or of a tool that declares the
+// isForeign reports whether a result comes from an MCP server, or from a tool that declares the
 // same form.
 func isForeign(tool *resolve.Item, m map[string]any) bool {
 	if tool == nil {
@@ -290,7 +290,7 @@ func blockOf(block map[string]any) (header map[string]any, raw json.RawMessage) 
 
 // withFile returns a block whose member key is the content of a file in standard base64,
 // with the type that the content has. Servers send base64 without padding, in the
-// alphabet for URLs and as a data URL, and a type that is missing or that of another file.
+// alphabet for URLs and as a data URL, and a type that is missing or belongs to another file.
 func withFile(block map[string]any, key string) (fixed map[string]any, problem string) {
 	text, isString := block[key].(string)
 	data, err := fileContent(text)

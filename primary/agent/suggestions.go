@@ -97,7 +97,7 @@ func removeRepetitions(out *diag.Failure, e *diag.Error) {
 	delete(out.Details, "findings")
 }
 
-// suggestion returns what a model can do about an error, or "".
+// suggestion returns the advice to a model about an error, or "".
 func suggestion(e *diag.Error) string {
 	// The schema answers more than any row.
 	if e.Details["schema"] != nil {
@@ -120,7 +120,7 @@ func suggestion(e *diag.Error) string {
 	return text
 }
 
-// findingSuggestion returns what a model can do about a finding, or "". A
+// findingSuggestion returns the advice to a model about a finding, or "". A
 // finding without a reason has none of its own.
 func findingSuggestion(f diag.Finding) string {
 	facts := map[string]any{"path": f.Path}

@@ -133,10 +133,10 @@ func model(ctx context.Context, p *project.Project, out *Prepared, o *Request) (
 	return err
 }
 
-// hold sets the permissions. Those of the thread are the caller's and the directive's:
-// a directive that declares none may do nothing. The loop has those of the directive, its
-// steps, and the model. A hook does not have the model: its call of a provider would be
-// one outside of the thread's account.
+// hold sets the permissions. The thread has the caller's and the directive's: a directive that
+// declares none may do nothing. The loop has the permissions of the directive, its steps, and
+// the model. A hook does not have the model: its call of a provider would be outside of the
+// thread's account.
 func (out *Prepared) hold(caller policy.Held) {
 	d := out.Directive
 	source := out.Ref + " " + out.Item.Digest.String()
@@ -171,8 +171,8 @@ func also(g policy.Grant, caps policy.Set) policy.Grant {
 	return g
 }
 
-// limits returns what a thread may use: what the person or the directive asks
-// for, else the default, which is l, and at most the allowance.
+// limits returns the limits of a thread: the values that the person or the directive requests,
+// else the default, which is l, and at most the allowance.
 func limits(
 	ctx context.Context,
 	p *project.Project,
@@ -197,7 +197,7 @@ func limits(
 	return WithinAllowance(ctx, p, l)
 }
 
-// WithinAllowance returns limits that are at most those of the allowance.
+// WithinAllowance returns limits that are at most the limits of the allowance.
 func WithinAllowance(ctx context.Context, p *project.Project, l threads.Limits) (threads.Limits, error) {
 	a, _, err := p.Allowance(ctx)
 	if err != nil {
@@ -287,7 +287,7 @@ func IdentityOf(it *resolve.Item) threads.Identity {
 }
 
 // Caps returns the capabilities that the directive declares. If it declares none, a child
-// has those of its caller, and another thread has none.
+// has the capabilities of its caller, and another thread has none.
 func (r *Prepared) Caps() policy.Set {
 	if !r.Directive.Permissions.Declared {
 		return r.inherited

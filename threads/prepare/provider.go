@@ -69,8 +69,8 @@ func services(
 	return out, nil
 }
 
-// withModel adds the providers that have a model to those of the configuration: a person
-// who names a model chooses its provider, also one that is not in the order.
+// withModel adds the providers that have a model to the providers of the configuration: a
+// person who names a model chooses its provider, also one that is not in the order.
 func withModel(
 	ctx context.Context,
 	p *project.Project,

@@ -11,7 +11,7 @@ import (
 	"github.com/ryeos/rye/threads/message"
 )
 
-// recordedModel sets the model of a thread to that of a recording. It needs no key, and the
+// recordedModel sets the model of a thread to the recorded one. It needs no key, and the
 // item of the provider may be missing: no service is called. With the item, the window of the
 // model is known, which bounds the context that is put into the first message.
 func recordedModel(ctx context.Context, p *project.Project, out *Prepared, s *threads.Started) error {

@@ -18,8 +18,8 @@ import (
 type Typed struct {
 	*directive.Directive
 	Extends []string `json:"-"` // the refs, the nearest first
-	// Unresolved states why a base or an alias could not be used. The metadata are then
-	// those of the directive alone.
+	// Unresolved states why a base or an alias could not be used. The metadata then come from
+	// the directive alone.
 	Unresolved string `json:"unresolved,omitempty"`
 }
 

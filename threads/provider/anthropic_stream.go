@@ -247,7 +247,7 @@ func appendRaw(in []json.RawMessage, v []byte) [][]byte {
 	return append(out, v)
 }
 
-// text returns the growing value of a member, which begins with that of the start.
+// text returns the growing value of a member, which begins with the value of the start.
 func (b *anthropicBlock) text(key string) *growing {
 	g := b.texts[key]
 	if g == nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/ryeos/rye/internal/httpx"
 )
 
-// readEvents reads the events of an answer in the framing that it has, which is not always
-// that of the dialect: one JSON document in place of a stream, documents in place of
+// readEvents reads the events of an answer in the framing that it has. Not always is that the
+// framing of the dialect: one JSON document in place of a stream, documents in place of
 // server-sent events, or the other way. Events without data are left out.
 func readEvents(r io.Reader, want httpx.Framing, odd *oddities, yield func(httpx.Event) error) error {
 	in := bufio.NewReaderSize(r, 32<<10)

@@ -85,7 +85,7 @@ func (s *calls) add(p piece) (*call, []message.Delta, error) {
 	return c, append(out, watch(message.DeltaToolInput, text, c.id)...), err
 }
 
-// arguments extends the arguments of a call and returns what people may watch of it.
+// arguments extends the arguments of a call and returns the part that people may watch.
 func (s *calls) arguments(c *call, raw []byte) (string, error) {
 	switch {
 	case len(raw) == 0:

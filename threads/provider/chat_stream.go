@@ -74,7 +74,7 @@ func (s *chatStream) event(e httpx.Event) ([]message.Delta, error) {
 	return out, nil
 }
 
-// count reads the counts, which are totals: those of the last chunk are true. Some services
+// count reads the counts, which are totals: the last chunk has the true ones. Some services
 // have them in the choice or in a member of their own.
 func (s *chatStream) count(chunk fields) {
 	own := []fields{chunk.within("usage"), chunk.within("x_groq").within("usage")}

@@ -21,7 +21,7 @@ type shaped struct {
 
 // decoder reads the events of one response.
 type decoder interface {
-	// event reads one event and returns what people may watch.
+	// event reads one event and returns the deltas that people may watch.
 	event(httpx.Event) ([]message.Delta, error)
 	// end returns the response, or an error if the stream did not prove that it is
 	// complete.
@@ -92,7 +92,7 @@ func (c *Config) decoder(req shaped, m *Model, odd *oddities) decoder {
 // doneMark is the last event of many services.
 const doneMark = "[DONE]"
 
-// framing returns what divides the stream of a dialect into events.
+// framing returns the framing that divides the stream of a dialect into events.
 func framing(dialect string) httpx.Framing {
 	if dialect == Ollama {
 		return httpx.JSONLines

@@ -10,7 +10,7 @@ import (
 // end. Its Code is the word of the service.
 const unknownEnd = "unknown_end"
 
-// stops returns what the words of the services mean, in lower case. No two services use one
+// stops returns the meaning of the words of the services, in lower case. No two services use one
 // word for different ends, and gateways write the words of the service behind them.
 func stops() map[string]message.Stop {
 	out := map[string]message.Stop{}
@@ -34,8 +34,8 @@ func failedEnds() []string {
 	return strings.Fields("error failed failure network_error abort aborted cancelled canceled sensitive insufficient_system_resource other load unload timeout")
 }
 
-// stopOf returns what a word of the service means. A word that is not known is a failure
-// with its name: an answer of which nothing states that it is complete does not run.
+// stopOf returns the meaning of a word of the service. A word that is not known is a failure
+// with its name: calls of an answer that may be incomplete do not run.
 func (c *Config) stopOf(word string) (message.Stop, error) {
 	if stop, stated := c.Ends[word]; stated {
 		return stop, nil

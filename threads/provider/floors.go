@@ -10,7 +10,7 @@ import (
 
 // charactersPerToken is more than a token of ordinary text has on average, where a run of
 // one repeated character is one character. Measured with the tokenizers o200k, cl100k and
-// that of Claude: Go and YAML 3 to 4, JSON 2 to 3, English prose 4.8, German 5.8, Russian 4,
+// Claude's: Go and YAML 3 to 4, JSON 2 to 3, English prose 4.8, German 5.8, Russian 4,
 // Chinese, Hindi, Thai and Tamil 1 to 4; a sentence of the longest English words only, 10.7.
 // Bytes are no measure: Hindi has 9.7 bytes a token.
 const charactersPerToken = 12
@@ -47,7 +47,7 @@ func (c *characters) tokens() int64 {
 	return c.n / charactersPerToken
 }
 
-// leastInput returns the fewest tokens that a request can have: those of the texts that a
+// leastInput returns the fewest tokens that a request can have: the tokens of the texts that a
 // model reads. Schemas of tools, images and the blocks that only the service reads are left
 // out, because services count them in ways of their own or not at all.
 func leastInput(req message.Request) int64 {
@@ -101,8 +101,8 @@ func (a *attempt) raised(u message.Usage, output int64) message.Usage {
 	return a.whole(u)
 }
 
-// whole adds what the counts of the single models lack of all counts to those of the model
-// that was asked: the price is the sum of the parts.
+// whole adds the difference between all counts and the counts of the single models to the
+// counts of the model that was asked: the price is the sum of the parts.
 func (a *attempt) whole(u message.Usage) message.Usage {
 	if len(u.ByModel) == 0 {
 		return u
@@ -137,8 +137,8 @@ func (a *attempt) broken(reason string) message.Usage {
 	return a.whole(usage)
 }
 
-// The bytes of a stream that belong to one token, with the rest of an event around a piece of
-// text, and those of a stream without any.
+// The bytes of a stream for one token, with the rest of an event around a piece of text, and
+// the bytes of a stream without any token.
 const (
 	wirePerToken = 1 << 10
 	wireLeast    = 1 << 20

@@ -76,7 +76,7 @@ type geminiEncoder struct {
 	calls map[string]fields
 }
 
-// model writes the parts of an earlier answer, those of this model as they came: each
+// model writes the parts of an earlier answer, parts of this model as they came: each
 // can have a signature that the service requires.
 func (e *geminiEncoder) model(blocks []message.Block) [][]byte {
 	var out [][]byte

@@ -16,7 +16,7 @@ const maxArgumentDepth = 100
 // An incomplete value is PARSING_ERROR, and so is MALFORMED_FUNCTION_CALL: nothing of the
 // answer runs, and the call is repeated once.
 type geminiPieces struct {
-	part  fields // members of the parts so far, with those of functionCall in call
+	part  fields // members of the parts so far, with the members of functionCall in call
 	call  fields
 	block int // of the answer, which the call becomes
 	args  argument

@@ -13,7 +13,7 @@ type geminiStream struct {
 	origin    wire
 	id, model string
 	blocks    []message.Block
-	text      *geminiText // the text that may go on in the next part
+	text      *geminiText // the text that may continue in the next part
 	calls     calls
 	blockOf   map[*call]int // the block that a call is
 	pieces    *geminiPieces // the call whose arguments are not complete, or nil
@@ -43,7 +43,7 @@ func (s *geminiStream) event(e httpx.Event) ([]message.Delta, error) {
 		s.model = model
 	}
 	if usage, err := readFields(chunk.get("usageMetadata")); err == nil {
-		s.usage = usage // counts are totals: those of the last chunk are true
+		s.usage = usage // counts are totals: the last chunk has the true ones
 	}
 	if feedback, err := readFields(chunk.get("promptFeedback")); err == nil && feedback.text("blockReason") != "" {
 		s.finish = feedback.text("blockReason")

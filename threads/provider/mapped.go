@@ -295,7 +295,7 @@ func find(raw []byte, p dotpath.Path) []byte {
 	return raw
 }
 
-// framing returns what divides the stream of an item into events.
+// framing returns the framing that divides the stream of an item into events.
 func (c *Config) framing() httpx.Framing {
 	if c.mapping != nil {
 		return cmp.Or(c.mapping.framing, httpx.SSE)

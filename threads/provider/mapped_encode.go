@@ -123,7 +123,7 @@ func (c *Config) mappedMessages(req shaped, m *Model) [][]byte {
 	return out
 }
 
-// transcriptText writes the conversation as one text, which ends where the model goes on.
+// transcriptText writes the conversation as one text, which ends where the model continues.
 func (c *Config) transcriptText(req shaped) string {
 	var b strings.Builder
 	for _, msg := range c.conversation(req) {

@@ -178,9 +178,9 @@ func (s *mappedStream) end() (message.Response, error) {
 	return r, nil
 }
 
-// ending returns what the word of the service for its end means. An item that lists the
-// good ends knows all of them; without that list only words that every service uses for a
-// failure are one.
+// ending returns the meaning of the service's word for its end. An item that lists the good
+// ends knows all of them; without that list only words that every service uses for a failure
+// are one.
 func (s *mappedStream) ending() (message.Stop, error) {
 	if stop, stated := s.c.Ends[s.why]; stated {
 		return stop, nil

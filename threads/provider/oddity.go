@@ -85,7 +85,7 @@ func (o Oddity) String() string {
 	return string(o)
 }
 
-// oddities collects those of one answer, each once, in the order in which they were seen.
+// oddities collects the oddities of one answer, each once, in the order of their occurrence.
 type oddities []Oddity
 
 func (o *oddities) add(v Oddity) {
@@ -94,8 +94,8 @@ func (o *oddities) add(v Oddity) {
 	}
 }
 
-// Probe is Call that also returns what was odd about the answer: for a test of a provider,
-// which writes the quirks of its item. The oddities are returned with an error too.
+// Probe is Call that also returns the oddities of the answer: for a test of a provider, which
+// writes the quirks of its item. The oddities are returned with an error too.
 func (c *Config) Probe(ctx context.Context, req message.Request) (message.Response, []Oddity, error) {
 	var odd oddities
 	r, err := c.call(ctx, req, nil, &odd)

@@ -44,7 +44,7 @@ func (p Prices) inputMax() int64 {
 	return max(p.Input, p.CacheRead, p.CacheWrite5m, p.CacheWrite1h, 0)
 }
 
-// over returns the prices p, with those of below where p declares none.
+// over returns the prices p, with the prices of below where p declares none.
 func (p Prices) over(below Prices) Prices {
 	pick := func(a, b int64) int64 {
 		if a >= 0 {
@@ -71,7 +71,7 @@ func (m *Model) at(input int64) Prices {
 	return p
 }
 
-// pico returns what a usage costs by the prices of the model. A counter without a
+// pico returns the cost of a usage by the prices of the model. A counter without a
 // price has the dearest one of the input.
 func (m *Model) pico(u message.Usage) *big.Int {
 	p := m.at(u.InputTotal())
@@ -116,7 +116,7 @@ func nano(pico *big.Int) int64 {
 	return min(q.Int64(), maxCall)
 }
 
-// Cost returns what a call cost in nano-USD. model is the one that answered.
+// Cost returns the cost of a call in nano-USD. model is the one that answered.
 // assumed reports that the item does not describe it, so that the price is the
 // dearest of the item. If that is 0, the name of the model does not matter.
 func (c *Config) Cost(model string, u message.Usage) (cost int64, assumed bool) {

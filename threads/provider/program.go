@@ -19,7 +19,7 @@ import (
 const ServerName = "rye"
 
 // Program is a program that calls a model by itself, with the login of the user, and whose
-// only tools are those of an MCP server of the thread.
+// only tools come from an MCP server of the thread.
 // It cannot renew its login in the sandbox: a token for renewal is valid once, and the login
 // file is read-only, so the login of the user would be lost.
 type Program struct {

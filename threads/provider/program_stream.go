@@ -200,7 +200,7 @@ func (s *claudeStream) seen() counts {
 	return s.usage
 }
 
-// programResponse returns what a program answered.
+// programResponse returns the answer of a program.
 func programResponse(origin wire, steps *did, text, model string, u message.Usage) message.Response {
 	r := message.Response{
 		Stop:    message.StopEnd,

@@ -126,7 +126,7 @@ func responsesParts(blocks []message.Block) (out [][]byte, plain bool) {
 	return out, plain
 }
 
-// assistant writes the items of an earlier answer, those of this model as they came.
+// assistant writes the items of an earlier answer, items of this model as they came.
 func (e *responsesEncoder) assistant(blocks []message.Block) {
 	for _, b := range blocks {
 		if raw := e.c.own(b, e.m); raw != nil {

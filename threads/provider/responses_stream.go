@@ -80,7 +80,7 @@ func (s *responsesStream) response(kind string, raw []byte) ([]message.Delta, er
 	}
 	s.id, s.model = cmp.Or(r.text("id"), s.id), cmp.Or(r.text("model"), s.model)
 	if usage, err := readFields(r.get("usage")); err == nil {
-		s.usage = usage // counts are totals: those of the last event are true
+		s.usage = usage // counts are totals: the last event has the true ones
 	}
 	switch status := r.text("status"); {
 	case kind == "response.failed",
@@ -112,7 +112,7 @@ func (s *responsesStream) final(kind string) bool {
 	return kind == "response.completed" || kind == "response.done"
 }
 
-// output reads the items of the last event. They replace those of the stream if that has
+// output reads the items of the last event. They replace the items of the stream if that has
 // not all of them; calls of both must be equal.
 func (s *responsesStream) output(whole []json.RawMessage) ([]message.Delta, error) {
 	incomplete := slices.ContainsFunc(s.items, func(it *responsesItem) bool {

@@ -27,7 +27,7 @@ type thinkingText struct {
 	found bool
 }
 
-// feed returns what a piece adds.
+// feed returns the thought and the answer that a piece adds.
 func (t *thinkingText) feed(text string) (thought, answer string) {
 	if t.plain {
 		return "", text
@@ -74,7 +74,7 @@ func (t *thinkingText) opens() bool {
 	return false
 }
 
-// end returns what is held at the end of the text.
+// end returns the held thought and answer at the end of the text.
 func (t *thinkingText) end() (thought, answer string) {
 	held := t.held
 	t.held = ""

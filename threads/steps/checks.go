@@ -256,7 +256,7 @@ type fullness struct {
 }
 
 // continuation reports how full the model's window is. At the trigger the thread
-// cannot go on.
+// cannot continue.
 //
 // Result: {ratio, tokens, window, pressure, limit, code, event}. event is what is recorded now.
 //

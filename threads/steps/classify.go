@@ -56,7 +56,7 @@ type Policy struct {
 }
 
 // ReadClasses reads config:agent/error_classification. A layer of a project adds
-// patterns after those of the system: one that has a priority is tried before.
+// patterns after the system's: one that has a priority is tried before.
 // Patterns of a project are tried after the builtin ones and before default, unless they have a
 // priority. A pattern without a condition is always the last one.
 func ReadClasses(r *tree.Reader) Classes {

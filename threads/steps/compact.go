@@ -157,7 +157,7 @@ func orphans(v compact.View, plan compact.Plan, all map[string]*keptResult) (cal
 	return calls
 }
 
-// referenceTo returns what the model reads in place of a result, and the artifact that has its
+// referenceTo returns the text that the model reads in place of a result, and the artifact that has its
 // lines if there is none yet.
 func referenceTo(ctx context.Context, s Services, call string, r *keptResult) (Reference, *StoredArtifact, error) {
 	id := r.Artifact

@@ -339,7 +339,7 @@ func (c *composer) facts() (string, error) {
 	return strings.Join(lines, "\n"), nil
 }
 
-// permitted returns what capabilities permit for a verb, as "tool gh/issue", sorted.
+// permitted returns the items that capabilities permit for a verb, as "tool gh/issue", sorted.
 func permitted(caps policy.Set, verb policy.Verb) []string {
 	var out []string
 	for _, c := range caps {

@@ -55,7 +55,7 @@ type toolResult struct {
 }
 
 // made gives the results whose calls an answer has its number, and reports whether it has
-// any. Ids may be those of a call of an earlier answer.
+// any. A call of an earlier answer may have the same id.
 func made(results []toolResult, a *response, number int) bool {
 	any := false
 	for i := range results {

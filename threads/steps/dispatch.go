@@ -41,7 +41,7 @@ type dispatched struct {
 }
 
 // dispatch makes the calls of one response: each with the hooks before_tool and
-// after_tool. Calls in a row run together if none of them writes what another one touches, and
+// after_tool. Calls in a row run together if none of them writes what a second one touches, and
 // the results are in the order of the calls. The first decision of a hook to end or to suspend
 // the thread leaves the later groups out, and so does a call that waits for a person.
 //
@@ -86,7 +86,7 @@ func dispatch(ctx context.Context, in Input) (Output, error) {
 }
 
 // groups divides calls into those that run at the same time, in order: neighbouring calls
-// of which none writes what another one touches. With all, every call is in one.
+// of which none writes what a second one touches. With all, every call is in one.
 func groups(calls []pendingCall, all bool) [][]int {
 	sets := make([]*touches.Set, len(calls))
 	for i, c := range calls {

@@ -44,7 +44,7 @@ type finishParams struct {
 
 // finish decides whether the thread has ended: by a decision of a step or a hook, by
 // directive_return, or by a response without calls. If not, it adds the message that
-// the model needs to go on.
+// the model needs to continue.
 //
 // Params: {state?, reason?, error?, returned?: outputs, declared: bool}. declared is
 // whether the directive has outputs. Result: Ending.
@@ -101,7 +101,7 @@ func answered(l transcript.Line) bool {
 }
 
 // tail is the end of a conversation: the responses without calls, the newest first,
-// and how often the model was asked to go on.
+// and how often the model was asked to continue.
 type tail struct {
 	responses []response
 	nudges    int

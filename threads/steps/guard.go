@@ -167,7 +167,7 @@ func (g *guard) forget(l *transcript.Line) error {
 		return err
 	}
 	if d.Step == compact.Summary {
-		clear(g.sent) // those of the turns that stay, too: they are few
+		clear(g.sent) // digests of the turns that stay, too: they are few
 	}
 	for _, r := range d.Results {
 		maps.DeleteFunc(g.sent, func(_, call string) bool {

@@ -199,8 +199,8 @@ func runHooks(ctx context.Context, in Input) (Output, error) {
 	return done(r.result, r.events...)
 }
 
-// nothingToRun reports whether parameters are those of an event without hooks, as most
-// events of most threads are. A turn has many of them: their context is not decoded.
+// nothingToRun reports whether parameters belong to an event without hooks, as most events of
+// most threads do. A turn has many of them: their context is not decoded.
 func nothingToRun(ctx context.Context, in Input) (bool, error) {
 	p := in.Params
 	event, isText := p["event"].(string)
@@ -243,7 +243,7 @@ func hookRule(root map[string]any, event string) (hooks.Rule, error) {
 }
 
 // flat returns the context of an event. The error of a failed model call may be whole,
-// with its status and headers: error.code and error.message are those of its error.
+// with its status and headers: error.code and error.message come from its error.
 func flat(context any) map[string]any {
 	scope, _ := context.(map[string]any)
 	whole, _ := scope["error"].(map[string]any)

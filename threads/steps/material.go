@@ -18,8 +18,8 @@ type Material struct {
 	Facts        Facts          `json:"facts"`
 	Capabilities []policy.Cap   `json:"capabilities,omitempty"` // of the thread
 
-	// Context are the entries of config:agent/agent, then those of the directive, those
-	// of its base first.
+	// Context are the entries of config:agent/agent, then the entries of the directive, after
+	// the entries of its base.
 	Context []ContextItem `json:"context,omitempty"`
 	Hooks   []HookText    `json:"hooks,omitempty"` // of thread_started
 
@@ -84,7 +84,7 @@ type Facts struct {
 	Platform string `json:"platform,omitempty"`
 	Shell    string `json:"shell,omitempty"`
 	Git      string `json:"git,omitempty"` // branch and state at the start
-	// Environment is the whole text about these, in place of them: that of a recording.
+	// Environment is the whole text about these, in place of them: the text of a recording.
 	Environment string `json:"environment,omitempty"`
 }
 

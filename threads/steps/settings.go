@@ -74,11 +74,11 @@ type Resilience struct {
 	ArtifactLines   int64   // of an artifact that a call reads without a limit, if they fit
 
 	HookTime time.Duration // of one hook
-	AskAgain int64         // how often finish asks a model to go on, in a row
+	AskAgain int64         // how often finish asks a model to continue, in a row
 
 	ChildWait time.Duration // of a child for money that running children hold
 
-	// What becomes of the children of a thread that rests: cancel, allow, or wait.
+	// What becomes of the children of a thread that ends or is suspended: cancel, allow, or wait.
 	OnParentCancel, OnParentComplete, OnParentError string
 }
 

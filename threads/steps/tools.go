@@ -165,7 +165,7 @@ func ExactTools(caps policy.Set) []string {
 	return out
 }
 
-// OutputSchema returns the JSON Schema of outputs, which is that of directive_return.
+// OutputSchema returns the JSON Schema of outputs, which directive_return has.
 func OutputSchema(outputs []Field) (json.RawMessage, error) {
 	properties := map[string]any{}
 	required := []any{}

@@ -42,8 +42,7 @@ func (o Output) Object() (map[string]any, error) {
 }
 
 // Decode returns the input of a step from the parameters of its item. The parameters
-// of control and emitter are those of the step itself: hooks and graphs call them as
-// tools.
+// of control and emitter belong to the step itself: hooks and graphs call them as tools.
 func Decode(name string, parameters map[string]any) (Input, error) {
 	if name == "control" || name == "emitter" {
 		return Input{Params: parameters}, nil

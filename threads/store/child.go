@@ -107,7 +107,7 @@ func (t *tx) reopen(child string, a account, most policy.USD) error {
 	return nil
 }
 
-// Account returns what the thread may spend and has spent.
+// Account returns the account of the thread: its maximum and its costs.
 func (o *Owner) Account(ctx context.Context) (out Account, err error) {
 	err = o.store.read(ctx, "reading", func(t *tx) error {
 		a, err := t.account(o.thread)

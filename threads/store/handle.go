@@ -17,7 +17,7 @@ import (
 )
 
 // Handle is how a person names a thread, or a run of a graph. Each has one, also a run that
-// has no account, and a thread that continues another one in its account.
+// has no account, and a thread that continues an earlier thread in its account.
 type Handle struct {
 	ID      string
 	Project string
@@ -47,7 +47,7 @@ const numbersAhead = 32
 // reserved is the content of numbersFile.
 type reserved struct {
 	Below int64            `json:"below"` // numbers that are in use are less
-	IDs   map[string]int64 `json:"ids"`   // the numbers of threads whose logs state another one, or none
+	IDs   map[string]int64 `json:"ids"`   // the numbers of threads whose logs state a different one, or none
 }
 
 func (s *Store) readNumbers() (out reserved, err error) {
@@ -79,8 +79,8 @@ func (s *Store) writeNumbers(r reserved) error {
 	return s.base.Replace(numbersFile, b.Bytes(), 0o600)
 }
 
-// keepNumbers records numbers in the file before a transaction that uses them ends. Those of
-// given are in no log.
+// keepNumbers records numbers in the file before a transaction that uses them ends. Numbers
+// of given are in no log.
 func (s *Store) keepNumbers(most int64, given map[string]int64) error {
 	r, err := s.readNumbers()
 	if err != nil || most < r.Below && len(given) == 0 {
@@ -273,7 +273,7 @@ func (s *Store) Describe(ctx context.Context, list []Handle) error {
 	})
 }
 
-// fillHandles replaces the handles by those of Rebuild. A number that the file has for a
+// fillHandles replaces the handles by the handles of Rebuild. A number that the file has for a
 // thread is used first, then the one of its log, then the one that it had in the former
 // store. If two threads have one number, the one that had it in the former store keeps it,
 // else the one that began first, and the other gets a new one, which the file records: a log

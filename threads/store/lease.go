@@ -15,7 +15,7 @@ const (
 	leaseRenew = 10 * time.Second
 )
 
-// Process identifies a process of this machine: another one with the same number has
+// Process identifies a process of this machine: a second process with the same number has
 // another start, or is of another boot. The zero value is a process that is not known.
 type Process struct {
 	PID   int    `json:"pid"`
@@ -81,7 +81,7 @@ func (o *Owner) keep(
 	}
 }
 
-// takenOver is the reason of the error of an owner whose thread has another one.
+// takenOver is the reason of the error of an owner whose thread has a new owner.
 const takenOver = "taken_over"
 
 // IsTakenOver reports whether a write was refused because another process has taken the

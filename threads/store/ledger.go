@@ -40,7 +40,7 @@ type Account struct {
 	Overspent policy.USD `json:"overspent"`
 }
 
-// Left returns what can be reserved.
+// Left returns the amount that can be reserved.
 func (a Account) Left() policy.USD {
 	return max(0, a.Max-a.Actual-a.Reserved)
 }
@@ -183,7 +183,7 @@ func exceeded(doing, thread string, balance policy.Balance, needed policy.USD) *
 	return balance.Exceeded(doing+" "+thread, needed).WithDetail("id", thread)
 }
 
-// balance returns what the thread can reserve by its own maximum.
+// balance returns the amount that the thread can reserve by its own maximum.
 func (a Account) balance() policy.Balance {
 	return policy.Balance{
 		Limit:    policy.LimitSpend,
@@ -234,7 +234,7 @@ func (o *Owner) Settle(
 	return out, err
 }
 
-// Settled returns what a call cost, whether that is assumed, and ok false if its reservation is
+// Settled returns the cost of a call, whether it is assumed, and ok false if its reservation is
 // open or unknown.
 // A call whose answer is in the log, and whose settlement is not here, is settled with the cost
 // in the log.
@@ -321,7 +321,7 @@ func (t *tx) overspend(thread string, amount policy.USD) error {
 	return err
 }
 
-// Left returns what the thread can reserve now.
+// Left returns the amount that the thread can reserve now.
 func (o *Owner) Left(ctx context.Context) (policy.USD, error) {
 	balance, err := o.Balance(ctx)
 	return balance.Left(), err
@@ -367,7 +367,7 @@ func periodsOf(at time.Time, p policy.Periods) []period {
 	}
 }
 
-// balance returns what can be reserved in the period.
+// balance returns the amount that can be reserved in the period.
 func (p period) balance(a Account) policy.Balance {
 	return policy.Balance{
 		Limit:    p.limit,

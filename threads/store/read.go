@@ -22,7 +22,7 @@ type Row struct {
 	Reason  string    `json:"reason,omitempty"`
 	Model   string    `json:"model,omitempty"`
 	Created time.Time `json:"created"`
-	// Number, Name and Waiting are those of the Handle; Number is 0 if the thread has none.
+	// Number, Name and Waiting come from the Handle; Number is 0 if the thread has none.
 	Number  int64  `json:"number,omitempty"`
 	Name    string `json:"name,omitempty"`
 	Waiting string `json:"-"`
@@ -37,7 +37,7 @@ type ModelCost struct {
 	Sum
 }
 
-// Sum is what calls of models cost, without those of other threads.
+// Sum is the cost of calls of models, without calls of other threads.
 type Sum struct {
 	Calls    int64      `json:"calls"`
 	Actual   policy.USD `json:"actual"`
@@ -59,8 +59,7 @@ type LinkCost struct {
 	Sum
 }
 
-// Cost is the account of a thread. The threads of a chain have one account, that of the
-// first.
+// Cost is the account of a thread. The threads of a chain share the account of the first.
 type Cost struct {
 	Row
 	Account
@@ -71,7 +70,7 @@ type Cost struct {
 	Chain   []LinkCost  `json:"chain"` // those that made calls, in the order of their first
 }
 
-// Cost returns the account of a thread, and with tree those of its descendants, after
+// Cost returns the account of a thread, and with tree the accounts of its descendants, after
 // it in the order of their start.
 func (s *Store) Cost(
 	ctx context.Context,

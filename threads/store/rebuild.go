@@ -161,7 +161,7 @@ func Rebuild(
 	return s.replaceBy(newFile)
 }
 
-// isDamaged reports whether an error is that of a store which is not an intact database.
+// isDamaged reports whether an error means that a store is not an intact database.
 func isDamaged(err error) bool {
 	e := diag.Typed(err)
 	return e != nil && e.Reason == "store_corrupt"
@@ -358,9 +358,9 @@ func (t *tx) fillReservation(r reservation) error {
 	return err
 }
 
-// dumped are the columns that Dump writes: what a store has in common with another one
-// that was made from the same logs. It has no processes and no times, which are those of
-// the transactions, and no reservation for a call that was not sent.
+// dumped are the columns that Dump writes: the common content of two stores that were made
+// from the same logs. It has no processes, no times, which come from the transactions, and no
+// reservation for a call that was not sent.
 var dumped = []string{
 	`SELECT json_object('thread', id, 'project', project, 'kind', kind, 'ref', ref, 'digest', digest, 'parent', parent, 'root', root, 'state', state, 'reason', reason,
 		'model', model, 'depth', depth, 'spawns', spawns, 'spawned', spawned) FROM threads ORDER BY id`,

@@ -21,10 +21,10 @@ func (o *Owner) Release(ctx context.Context, state, reason string) error {
 	})
 }
 
-// Suspend records that a thread rests until something wakes it. Its account stays active,
+// Suspend records that a thread is suspended until something wakes it. Its account stays active,
 // and what its parent reserved for it stays reserved. Its tokens are revoked: the process
 // that wakes it gets a new one. The threads of a chain have one account, in the name of the
-// first, and so have their tokens: those of the whole chain are revoked.
+// first, and so have their tokens: the tokens of the whole chain are revoked.
 func (o *Owner) Suspend(ctx context.Context, reason string) error {
 	return o.write(ctx, "suspending a thread in", func(t *tx) error {
 		_, err := t.Exec("UPDATE threads SET state = 'suspended', reason = ?, lease_until = 0 WHERE id = ?", reason, o.thread)
@@ -137,8 +137,8 @@ type Recovered struct {
 
 // Recover settles the reservations for calls that a stopped process left open, by what
 // the log states: an answered call costs what the log has, a call that was sent costs
-// all that was reserved, because the service may have done it, and another one costs
-// nothing.
+// all that was reserved, because the service may have done it, and a call that was not sent
+// costs nothing.
 func (o *Owner) Recover(ctx context.Context, outcome func(id string) Outcome) (out []Recovered, err error) {
 	err = o.write(ctx, "recovering a thread in", func(t *tx) error {
 		out, err = t.recoverAll(o.thread, outcome, o.periods)

@@ -56,7 +56,7 @@ func mountOf(path string, lines *bufio.Scanner) (kind string) {
 var unescaped = strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`)
 
 // remoteFuse returns the type of a mount in user space if it is a network file system.
-// Types without a name of their own, such as fuse, and those of local disks are "".
+// Types without a name of their own, such as fuse, and types of local disks are "".
 func remoteFuse(kind string) string {
 	switch strings.TrimPrefix(kind, "fuse.") {
 	case "sshfs", "s3fs", "rclone", "gcsfuse", "goofys", "mount-s3", "blobfuse", "blobfuse2", "davfs", "davfs2", "curlftpfs",
@@ -67,7 +67,7 @@ func remoteFuse(kind string) string {
 }
 
 // remoteName returns the name of a network file system by its magic number in
-// statfs(2), or "" for another one.
+// statfs(2), or "" for any other file system.
 func remoteName(magic uint32) string {
 	switch magic {
 	case 0x6969:

@@ -25,7 +25,7 @@ type Terms struct {
 	Least policy.USD // that the first call of the child can cost: it gets no less
 }
 
-// Part returns what a child gets of the money that its parent has left, if it asks for ask.
+// Part returns the share of a child in the money that its parent has left, if it asks for ask.
 // ok is false if that does not pay its first call.
 func (m Terms) Part(left, ask policy.USD) (part policy.USD, ok bool) {
 	left = max(0, left-m.Keep)
@@ -256,7 +256,7 @@ func (o *Owner) Discard(ctx context.Context, child string) error {
 	})
 }
 
-// Share returns what a thread may use together with all threads below it.
+// Share returns the limits that a thread shares with all threads below it, and their use.
 func (s *Store) Share(ctx context.Context, thread string) (out Share, err error) {
 	err = s.read(ctx, "reading", func(t *tx) error {
 		a, err := t.account(thread)
@@ -269,8 +269,8 @@ func (s *Store) Share(ctx context.Context, thread string) (out Share, err error)
 	return out, err
 }
 
-// Reaches reports whether a thread is another one, or is above it in the tree of threads
-// that started each other.
+// Reaches reports whether from is the thread to, or is above it in the tree of threads that
+// started each other.
 func (s *Store) Reaches(ctx context.Context, from, to string) (yes bool, err error) {
 	err = s.read(ctx, "reading", func(t *tx) error {
 		return t.QueryRow(upwards+"SELECT count(*) > 0 FROM up WHERE id = ?2", to, from).Scan(&yes)

@@ -27,7 +27,7 @@ type Thread struct {
 	Begins bool
 }
 
-// Budget is what a thread may spend: its own maximum, and those of the user account.
+// Budget is what a thread may spend: its own maximum, and the maxima of the user account.
 type Budget struct {
 	Max policy.USD
 	// Keep leaves an existing thread the maximums that it has: it is only settled.
@@ -71,7 +71,7 @@ func (s *Store) Register(ctx context.Context, th Thread, b Budget) (*Owner, erro
 				err = t.reactivate(th.ID, b)
 			}
 			if err == nil && !b.Keep {
-				// The limits of a child are those of its start.
+				// A child keeps the limits of its start.
 				_, err = t.Exec("UPDATE threads SET depth = ?, spawns = ? WHERE id = ? AND parent = ''", th.Depth, th.Spawns, th.ID)
 			}
 		case errors.Is(err, sql.ErrNoRows):
@@ -95,8 +95,8 @@ func (s *Store) Register(ctx context.Context, th Thread, b Budget) (*Owner, erro
 }
 
 // begins returns an error if a thread that was admitted was ended before its process
-// began: the one that admitted it may have been stopped, and another one starts the thread
-// again.
+// began: the process that admitted it may have been stopped, and a second process starts the
+// thread again.
 func (t *tx) begins(thread string) error {
 	var state string
 	err := t.QueryRow("SELECT state FROM threads WHERE id = ?", thread).Scan(&state)

@@ -71,7 +71,7 @@ func badToken(found, want string) error {
 		WithDetail("claim", "token_id").WithDetail("want", want).WithDetail("found", found)
 }
 
-// Revoke revokes the tokens of a thread, and with below those of all below it.
+// Revoke revokes the tokens of a thread, and with below the tokens of all threads below it.
 func (s *Store) Revoke(ctx context.Context, thread string, below bool) error {
 	return s.write(ctx, "revoking tokens in", func(t *tx) error {
 		_, err := t.Exec(`WITH RECURSIVE down(id) AS (VALUES(?1) UNION SELECT c.id FROM threads c JOIN down ON c.parent = down.id WHERE ?2),

@@ -86,7 +86,7 @@ func hasAsked(p *project.Project, id string) bool {
 		})
 }
 
-// outcome returns how a thread rests, as its caller reads it.
+// outcome returns the state and result of a thread, as its caller reads it.
 func outcome(p *project.Project, id, state string) (map[string]any, error) {
 	out := map[string]any{"thread_id": id, "state": state}
 	res, err := p.RunResult(id)

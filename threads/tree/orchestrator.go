@@ -171,7 +171,7 @@ func (o orchestration) wait(ctx context.Context) (any, error) {
 	return map[string]any{"done": err == nil, "results": results}, nil
 }
 
-// result returns how a thread rests, or that it runs.
+// result returns the state and result of a thread, or that it runs.
 func (o orchestration) result(ctx context.Context, id string) (map[string]any, error) {
 	last := o.p.EndOfChain(id)
 	s, err := graph.Status(ctx, o.p.Spaces.ProjectDir, last)

@@ -11,7 +11,7 @@ import (
 	"github.com/ryeos/rye/threads/threadhost"
 )
 
-// diff returns what a thread changed in its working copy.
+// diff returns the changes of a thread in its working copy.
 func (o orchestration) diff(ctx context.Context) (any, error) {
 	id, err := o.one(ctx)
 	if err != nil {

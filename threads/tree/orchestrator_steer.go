@@ -32,7 +32,7 @@ func (o orchestration) interrupted(ctx context.Context) error {
 	return diag.New(diag.ExecutionFailed, "%s: interrupted; it may have run", o.text("operation"))
 }
 
-// suspend suspends a thread. One that suspends itself rests after this call.
+// suspend suspends a thread. A thread that suspends itself is suspended after this call.
 func (o orchestration) suspend(ctx context.Context) (any, error) {
 	id, err := o.one(ctx)
 	if err != nil {
@@ -110,8 +110,8 @@ func suspendedFor(s *threads.Started) *threads.Ask {
 	return s.Suspended.Ask
 }
 
-// handOff has another thread go on with the work of one. One that hands itself off is
-// continued after this call.
+// handOff starts a thread that continues the work of another. A thread that hands itself off
+// is continued after this call.
 func (o orchestration) handOff(ctx context.Context) (any, error) {
 	if err := o.interrupted(ctx); err != nil {
 		return nil, err
@@ -171,7 +171,7 @@ func (o orchestration) send(ctx context.Context) (any, error) {
 	if to.State == graph.StateSuspended &&
 		to.Reason == "wait" &&
 		graphhost.IsPerson(o.in.Call) {
-		d := project.DueThread{ID: id} // a run that waits for the event goes on
+		d := project.DueThread{ID: id} // a run that waits for the event continues
 		err = o.p.WakeThread(ctx, &d)
 		out["pid"] = d.PID
 	}

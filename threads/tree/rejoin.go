@@ -16,8 +16,8 @@ import (
 )
 
 // joined returns the thread that a call started before the process of its caller was
-// stopped, nil if it started none. One that was ended because of its caller goes on in a
-// process of its own.
+// stopped, nil if it started none. A thread that was ended because of its caller continues in
+// a process of its own.
 func joined(ctx context.Context, p *project.Project, o *threadhost.Options) (*Spawned, error) {
 	if o.Above == nil || !o.Again {
 		return nil, nil
@@ -39,7 +39,7 @@ func joined(ctx context.Context, p *project.Project, o *threadhost.Options) (*Sp
 	out.State = threads.Running
 	code := diag.CodeOf(err)
 	if code == diag.ExecutionFailed || code == diag.Timeout {
-		// Its process was stopped, too. The caller reads how the child rests, with its id.
+		// Its process was stopped, too. The caller reads the child's state, with its id.
 		state, err = settledState(ctx, p, id)
 		if err != nil {
 			return nil, err
@@ -50,8 +50,8 @@ func joined(ctx context.Context, p *project.Project, o *threadhost.Options) (*Sp
 	return out, err
 }
 
-// unbegunWait is how long a child without a log is waited for: its process, which another one
-// started, may be gone.
+// unbegunWait is how long a child without a log is waited for: its process, which the stopped
+// process started, may be gone.
 const unbegunWait = 5 * time.Second
 
 // startedBy finds the child of a thread that a call started. A child whose process has not

@@ -40,7 +40,7 @@ func decider(p *project.Project, call exec.Call) threadhost.Decide {
 }
 
 // relay asks the person of this process what a thread asks that this process waits for,
-// until ctx ends. The answer goes where that of every process goes, so that the first one is
+// until ctx ends. Answers of all processes go to the same file, so that the first one is
 // used. A question that is not answered stays with the thread, for which its end is a denial.
 func relay(ctx context.Context, p *project.Project, id string, decide threadhost.Decide) {
 	log := &growing{}
@@ -129,7 +129,7 @@ func leave(p *project.Project, id string, q *threads.OpenQuestion) error {
 // growing is a file of which each part is read once.
 type growing struct{ at int64 }
 
-// read returns what was appended to the file.
+// read returns the bytes that were appended to the file.
 func (g *growing) read(path string) []byte {
 	f, err := os.Open(path)
 	if err != nil {

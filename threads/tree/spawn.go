@@ -54,8 +54,8 @@ type Spawned struct {
 
 // Spawn starts a thread in a process of its own, which outlives this one and its
 // session. What can be refused before the thread begins is refused here; SpawnThread returns
-// when the log has the start of the thread. A thread that another one starts is admitted by
-// the registry first, and leaves nothing if it does not begin.
+// when the log has the start of the thread. A thread that a thread starts is admitted by the
+// registry first, and leaves nothing if it does not begin.
 func Spawn(
 	ctx context.Context,
 	p *project.Project,

@@ -10,12 +10,12 @@ import (
 	"github.com/ryeos/rye/threads/threadhost"
 )
 
-// handOffWait is how long a process may take to begin the thread that goes on: a turn of
+// handOffWait is how long a process may take to begin the thread that continues: a turn of
 // the model ends first, and another model summarizes.
 const handOffWait = 2 * time.Minute
 
-// HandOff has another thread go on with the work of one: its own process starts it
-// before its next turn, or one of its own if no process runs the thread. It returns the new
+// HandOff starts a thread that continues the work of another: the process of that thread
+// starts it before the next turn, or a new process if none runs the thread. It returns the new
 // thread.
 func HandOff(
 	ctx context.Context,
@@ -53,7 +53,7 @@ func HandOff(
 	}
 }
 
-// nextOf returns the thread that goes on after one, also if it has no log yet, or "". It
+// nextOf returns the thread that continues another, also if it has no log yet, or "". It
 // reads the chain once: a log that appears between two readings would be in neither answer.
 func nextOf(p *project.Project, from string) (string, error) {
 	links, err := p.ThreadChain(from)

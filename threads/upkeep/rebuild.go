@@ -31,8 +31,8 @@ type Rebuilt struct {
 	Kept       []string        `json:"kept"`      // of the former store: their logs do not exist, or are damaged
 	Completed  []string        `json:"completed"` // with calls of the former store that the logs of their chains lack
 	Damaged    []string        `json:"damaged"`   // logs that state nothing, with their project
-	Copies     []string        `json:"copies"`    // logs of threads that are those of another project
-	Store      string          `json:"store"`     // what the former store was: read, missing or damaged
+	Copies     []string        `json:"copies"`    // logs of threads that belong to another project
+	Store      string          `json:"store"`     // how the former store was found: read, missing or damaged
 }
 
 // UnreadProject is a project whose logs RebuildThreads could not read.
@@ -103,7 +103,7 @@ type rebuilder struct {
 	runs    map[string]*bookedRun
 	entries map[string]*store.Entry
 	former  map[string]*store.Entry // of the former store
-	kept    map[string]bool         // entries that are those of the former store
+	kept    map[string]bool         // entries that come from the former store
 
 	chains    map[string][]*threads.Booked // by the id of the first
 	summaries map[string]string            // the chain that a thread summarized
@@ -161,7 +161,7 @@ func (b *rebuilder) all(
 			if e.Kind == "thread" {
 				b.report.Kept = append(b.report.Kept, e.ID)
 			}
-		case e.Kind == "run": // its maximum is that of its start
+		case e.Kind == "run": // it keeps the maximum of its start
 			have.Max = e.Max
 			have.Spawns = e.Spawns
 		default:
@@ -285,7 +285,7 @@ func (b *rebuilder) add(id string, t *threads.Booked) {
 	switch {
 	case t.Spawned != nil:
 		e.Parent = t.Spawned.By
-		// those of its start
+		// it keeps these since its start
 		e.Depth = t.First.Depth
 		e.Spawns = t.First.Spawns
 	case t.Parent != "":

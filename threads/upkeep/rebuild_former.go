@@ -40,8 +40,8 @@ func stillRuns(id, project string) error {
 		WithDetail("id", id)
 }
 
-// findProjects sets the projects whose logs are read: those of the list, this one, and those
-// of the former store. A store of an earlier version has no list.
+// findProjects sets the projects whose logs are read: the projects of the list, this one, and
+// the projects of the former store. A store of an earlier version has no list.
 func (b *rebuilder) findProjects(dir string, former []store.Entry) error {
 	listed, err := store.Projects(dir)
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/ryeos/rye/threads/waiting"
 )
 
-// handles returns the handles of all logs, and those of the former store whose logs do not
-// exist or are damaged: a number is not used again.
+// handles returns the handles of all logs, and the handles of the former store whose logs do
+// not exist or are damaged: a number is not used again.
 func (b *rebuilder) handles(ctx context.Context, old *store.Store) ([]store.Handle, error) {
 	var out []store.Handle
 	has := map[string]int{}

@@ -21,11 +21,11 @@ import (
 	"github.com/ryeos/rye/threads/transcript"
 )
 
-// removedDir contains the directories of threads that are being removed. The name is not
-// that of a thread: nothing reads what a stopped process left there.
+// removedDir contains the directories of threads that are being removed. No thread has this
+// name: nothing reads the files that a stopped process left there.
 const removedDir = transcript.Dir + "/.removed"
 
-// Options are the options of Remove. nil fields are those of config:agent/records.
+// Options are the options of Remove. A nil field means the value of config:agent/records.
 type Options struct {
 	OlderThan *time.Duration // since the last event of a tree
 	Keep      *int           // the newest trees that stay, whatever their age

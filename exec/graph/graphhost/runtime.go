@@ -311,7 +311,7 @@ func resultData(r *graph.Result) map[string]any {
 	return r.Data()
 }
 
-// Params returns what every run of a graph of this project needs.
+// Params returns the parameters that every run of a graph of this project needs.
 func Params(ctx context.Context, p *project.Project, held policy.Held) (graph.Params, error) {
 	out, err := p.EndParams(ctx)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 
 // early waits for the descriptors of a helper that was started before its request
 // existed, and gives them the numbers that the others have from the start: the standard
-// streams, and from ReportFD+1 those of the program. It returns the descriptor of the
+// streams, and from ReportFD+1 the descriptors of the program. It returns the descriptor of the
 // request, and -1 without an error if the parent needs no helper.
 func early() (spec int, err error) {
 	var b [1]byte

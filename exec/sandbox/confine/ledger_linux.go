@@ -23,8 +23,8 @@ func ticksOfEnded() int64 {
 	return microseconds(ru.Utime)/10_000 + microseconds(ru.Stime)/10_000
 }
 
-// measure reads the processes into t. Afterwards ticks and written are those of the whole
-// run until now.
+// measure reads the processes into t. Afterwards ticks and written are the totals of the run
+// until now.
 func (l *ledger) measure(t *table, namespaces bool, io int) (ticks, written int64) {
 	ended := ticksOfEnded()
 	t.read(namespaces)

@@ -114,7 +114,7 @@ func (m *modes) set(n *notification) syscall.Errno {
 		return errnoFrom(err)
 	}
 	defer syscall.Close(fd)
-	// The process of the notification may have ended, and another one have its number.
+	// The process of the notification may have ended, and a new process have its number.
 	no := ioctl(m.listener, notifyValid, unsafe.Pointer(&n.id))
 	if no != 0 {
 		return no

@@ -57,9 +57,9 @@ func addRule(set int, rule Rule) error {
 	return errnoOf(no)
 }
 
-// setLimits sets the limits, those of Child for the moment of the start only: it
-// returns how to give them to the program that was started, and back to the helper what
-// it had. spare is the data that the helper may have meanwhile, in bytes.
+// setLimits sets the limits, limits of Child for the moment of the start only: give sets
+// these for the program that was started, and sets the helper's earlier ones again. spare is
+// the data that the helper may have meanwhile, in bytes.
 func setLimits(list []Rlimit, spare uint64) (give func(pid int) error, err error) {
 	type kept struct {
 		resource int
@@ -131,7 +131,7 @@ func threads() (n uint64, err error) {
 
 // filter installs the seccomp filter on the calling thread. It returns the descriptor on which
 // the helper gets the calls that the filter passes to it, -1 if there are none. A process has
-// one such filter: below another one, as in some containers, the calls are refused.
+// one such filter: below the filter of some containers the calls are refused.
 func filter(instructions []uint64) (listener int, err error) {
 	if len(instructions) == 0 {
 		return -1, nil

@@ -28,7 +28,7 @@ const (
 	Starter = "starter"
 )
 
-// Descriptors of the helper. Those of the program follow Report.
+// Descriptors of the helper. The descriptors of the program follow Report.
 const (
 	SpecFD   = 3 // a file with the words of AppendSpec
 	ReportFD = 4 // a socket that keeps the limits of messages: each is one of AppendMessage
@@ -84,8 +84,8 @@ type Step struct {
 	Src  string // in the old root, without links; of Symlink the target; of TmpDir a name
 	Size int64  // of Tmp in bytes; of Proc the highest process number of the namespace, if not 0
 	Mode uint32
-	// In is the directory that contains Src and Dst when the step was planned: if another one
-	// has its path, the step fails. The zero value is not compared.
+	// In is the directory that contains Src and Dst when the step was planned: if a different
+	// directory has its path, the step fails. The zero value is not compared.
 	In Dir
 	// Is is the directory that Src is, or the zero value.
 	Is Dir

@@ -9,8 +9,8 @@ import (
 const starterFD = 3
 
 // starter starts helpers for its parent, whose children they are. A process in a new user
-// namespace begins with a copy of the page tables of the one that starts it: those of
-// the starter are small, and it has nothing to write to afterwards. It serves until the
+// namespace begins with a copy of the page tables of the process that starts it: the starter
+// has small page tables, and nothing to write to afterwards. It serves until the
 // other end of its socket is closed, and its descriptors are that socket and, during a
 // request, the one of the helper.
 func starter() int {

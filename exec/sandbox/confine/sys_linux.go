@@ -109,7 +109,7 @@ func openTree(fd int, flags uintptr) (int, error) {
 	return int(tree), errnoOf(no)
 }
 
-// moveMount mounts the tree of one descriptor at another one.
+// moveMount mounts the tree of one descriptor at the directory of the other.
 func moveMount(tree, to int) error {
 	var empty byte
 	at := uintptr(unsafe.Pointer(&empty))

@@ -31,7 +31,7 @@ type table struct {
 type row struct {
 	pid, parent    int64
 	start          int64 // with pid, the identity of a process
-	threads, ticks int64 // with those of children that it waited for
+	threads, ticks int64 // with the ticks of children that it waited for
 	children       int64 // the ticks of these children
 	reaped         int64 // the same, since the previous measurement
 	ours           bool

@@ -200,7 +200,7 @@ func AppendStarted(b []byte, number uint64, pid int, errno syscall.Errno) []byte
 }
 
 // ParseStarted reads the answer of the starter to a request: the process, or why there is
-// none. Its error is ErrOtherRequest if it answers another one.
+// none. Its error is ErrOtherRequest if it answers a different request.
 func ParseStarted(b []byte, number uint64) (pid int, err error) {
 	r := reader{b: b}
 	if !r.prefix(answer) || r.num() != Protocol {
@@ -260,7 +260,7 @@ func AppendMessage(b []byte, m Message) []byte {
 	return w.b
 }
 
-// ParseMessage reads the first Message of b and returns what follows it. Its error is
+// ParseMessage reads the first Message of b and returns the bytes that follow it. Its error is
 // ErrProtocol if another version wrote it.
 func ParseMessage(b []byte) (m Message, rest []byte, err error) {
 	r := reader{b: b}

@@ -171,7 +171,7 @@ func (r *httpRemote) refs(ctx context.Context, each func(oid, name string) error
 	return r.caps, nil
 }
 
-// protocol returns the error for lines that are not those of git.
+// protocol returns the error for lines that git would not write.
 func (r *httpRemote) protocol(err error) error {
 	var said *pktline.ErrorLine
 	switch {

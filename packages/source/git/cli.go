@@ -100,7 +100,7 @@ type call struct {
 	stdin string
 	more  []string // options before the verb
 	args  []string
-	// started, if set, receives the process. It returns what to call at its end.
+	// started, if set, receives the process. It returns a function to call at its end.
 	started func(pid int) (ended func())
 	// line, if set, receives each line of the output, which is not kept.
 	line func(line []byte)
@@ -232,9 +232,9 @@ func (h *head) Write(b []byte) (int, error) {
 // gitError is the error of a git command that failed, with its stderr.
 type gitError struct{ text string }
 
-// Error returns what ssh reports, else the first line that git calls fatal, else the
-// last line, and what the remote itself wrote. The line of git after one of ssh is
-// "Could not read from remote repository", whatever happened.
+// Error returns the report of ssh, else the first line that git calls fatal, else the last
+// line, and the text of the remote itself. The line of git after one of ssh is always "Could
+// not read from remote repository".
 func (e *gitError) Error() string {
 	first := ""
 	last := "it failed without a message"
@@ -254,7 +254,7 @@ func (e *gitError) Error() string {
 	return "git: " + cmp.Or(first, last) + e.remote()
 }
 
-// remote returns what the other side wrote, in parentheses, or "".
+// remote returns the text of the other side, in parentheses, or "".
 func (e *gitError) remote() string {
 	var out []string
 	size := 0

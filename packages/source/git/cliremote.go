@@ -195,7 +195,7 @@ func (r *cli) bounded(ctx context.Context, store, stdin string, more, args []str
 	return nil
 }
 
-// guarded returns what limits the memory of a process of git.
+// guarded returns a function that limits the memory of a process of git.
 func (r *cli) guarded(cancel context.CancelCauseFunc) func(pid int) func() {
 	return func(pid int) func() {
 		return r.guard.watch(pid, func(limit int64) {

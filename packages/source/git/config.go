@@ -43,7 +43,7 @@ func (s *Source) config(ctx context.Context) (*config, error) {
 		if s.p.Dir == "" || !conditional {
 			return out, nil
 		}
-		// The conditions of includeIf are those of the project. An error is not
+		// The conditions of includeIf see the project. An error is not
 		// fatal: the directory may be in a repository of another user.
 		here, _, err := c.settings(ctx, s.p.Dir)
 		for _, x := range here {

@@ -21,7 +21,7 @@ import (
 	"github.com/ryeos/rye/packages/source"
 )
 
-// The values of Params.Transport, which are those of RYE_GIT.
+// The values of Params.Transport, as RYE_GIT has them.
 const (
 	Auto    = ""
 	BuiltIn = "go" // the built-in client
@@ -50,7 +50,7 @@ type Params struct {
 	// Tests use a short time, a small transfer and repositories on this machine.
 	timeout     time.Duration           // of each exchange with a remote; 0 means maxTime
 	maxTransfer int64                   // bytes of one exchange; 0 means 2 GiB
-	url         func(id lock.ID) string // of a bundle; nil means that of its id
+	url         func(id lock.ID) string // of a bundle; nil means the URL of its id
 }
 
 // maxGit is the memory, in bytes, of all git commands of a source together.
@@ -147,7 +147,7 @@ func (s *Source) Versions(ctx context.Context, id lock.ID) (*source.Listing, err
 	return listing(id, u, refs), nil
 }
 
-// listRefs returns the refs of a remote, or offline those of the last time.
+// listRefs returns the refs of a remote, or offline the refs of the last time.
 func (s *Source) listRefs(ctx context.Context, url string) (*Refs, error) {
 	return s.refs.Get(ctx, url, func() (refs *Refs, err error) {
 		st := newStore(s.p.Cache, url)

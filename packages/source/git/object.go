@@ -2,7 +2,7 @@ package git
 
 import (
 	"context"
-	"crypto/sha1" // the names of objects are SHA-1; trust rests on the SHA-256 of the files
+	"crypto/sha1" // the names of objects are SHA-1; trust depends on the SHA-256 of the files
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Limits of a list of refs. A list may also have refs that rye ignores, such as those
-// of pull requests, of which hosts have hundreds of thousands.
+// Limits of a list of refs. A list may also have refs that rye ignores, such as refs of pull
+// requests, of which hosts have hundreds of thousands.
 const (
 	maxAdvert = 64 << 20 // bytes
 	maxRefs   = 250_000  // branches and tags

@@ -104,7 +104,7 @@ func (s *Source) pseudo(
 	return versionOf(h, l, o, want)
 }
 
-// versionOf sets the version of o by its commit: that of its tag, or a pseudo-version
+// versionOf sets the version of o by its commit: the version of its tag, or a pseudo-version
 // after the newest version among its ancestors.
 func versionOf(
 	h *history,

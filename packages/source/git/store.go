@@ -64,7 +64,7 @@ func newStore(c *source.Cache, url string) *store {
 }
 
 // base returns the base for writing into the store. rel is the store's own path, or
-// that of a file next to it with a suffix, below the cache.
+// the path of a file next to it with a suffix, below the cache.
 func (s *store) base() atomicfile.Base {
 	return s.cache.Base().Below(s.rel(""))
 }
