@@ -111,7 +111,7 @@ func removeLines(b []byte, p part, list bool) splice {
 	case end < len(b):
 		end++
 	case start > 0:
-		start-- // the last line has no line end: remove that of the line before
+		start-- // the last line has no line end: remove the end of the line before
 		if start > 0 && b[start-1] == '\r' {
 			start--
 		}

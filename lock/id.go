@@ -97,8 +97,8 @@ func (id ID) InRegistry() (host, name string) {
 	return host, name
 }
 
-// Tags returns the names of the tags of a version in the order of preference: that
-// of the subdirectory, then that of the repository.
+// Tags returns the names of the tags of a version in the order of preference: the tag of the
+// subdirectory, then the tag of the repository.
 func (id ID) Tags(version string) []string {
 	if id.Subdir == "" {
 		return []string{version}

@@ -249,7 +249,7 @@ func (l *Lock) ownItems() {
 	}
 }
 
-// asRead reports whether the items are those of canonical, unchanged.
+// asRead reports whether the items are the items of canonical, unchanged.
 func (l *Lock) asRead() bool {
 	return l.canonical != nil &&
 		len(l.Items) > 0 &&
@@ -257,7 +257,7 @@ func (l *Lock) asRead() bool {
 		&l.canonical.items[0] == &l.Items[0]
 }
 
-// TakeItems makes the items those of another lock.
+// TakeItems takes the items of another lock.
 func (l *Lock) TakeItems(o *Lock) {
 	l.Items = o.Items
 	l.canonical = o.canonical

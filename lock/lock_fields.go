@@ -259,7 +259,7 @@ func checkLogIndex(s string) error {
 }
 
 // CheckLogKey accepts the key of a log in the form NAME+HASH+KEY. Package registry/log
-// checks that the hash is that of the key.
+// checks that the hash belongs to the key.
 func CheckLogKey(s string) error {
 	name, rest, _ := strings.Cut(s, "+")
 	hash, key, ok := strings.Cut(rest, "+")
@@ -280,7 +280,7 @@ func checkCheckpoint(size, root string) error {
 	return nil
 }
 
-// checkOrigin accepts an address only if it is that of the id. A changed lock cannot
+// checkOrigin accepts an address only if it is the address of the id. A changed lock cannot
 // redirect to a repository that the project file does not name.
 func checkOrigin(id ID, url string) error {
 	u, why := parseID(url)

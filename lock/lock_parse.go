@@ -408,7 +408,7 @@ func (p *lockParser) notCanonical(b []byte) {
 	if same && len(rest) == 0 {
 		return
 	}
-	if same { // the text goes on
+	if same { // the text continues
 		want = nil
 	}
 	equal := 0
@@ -459,7 +459,7 @@ func (p *lockParser) fields(r record) *fieldReader {
 	return f
 }
 
-// repeats returns what reports whether the key of a field is that of one before it. An
+// repeats returns a function that reports whether an earlier field has the key of a field. An
 // entry has few fields, which are compared; a hostile file can have more.
 func repeats(fields []field) func(i int) bool {
 	const few = 16

@@ -8,8 +8,8 @@ import (
 )
 
 // Merge merges two locks that were made from one base. An item that both sides changed
-// keeps the entry of ours: whoever signs the merged item updates it, and it is stale until
-// then. Versions of bundles must be resolved together, so the locks do not merge, and ok
+// keeps the entry of ours: it is stale until the signer of the merged item updates it.
+// Versions of bundles must be resolved together, so the locks do not merge, and ok
 // is false, if both sides changed more than the entries of items.
 func Merge(base, ours, theirs *Lock) (merged *Lock, ok bool) {
 	b := base.withoutItems()

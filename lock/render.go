@@ -44,7 +44,7 @@ type canonical struct {
 	starts []int  // of their entries in the text
 }
 
-// reader returns what finds the texts of entries in the order of their refs. It finds
+// reader returns a reader that finds the texts of entries in the order of their refs. It finds
 // none in nil.
 func (c *canonical) reader() *canonicalReader {
 	if c == nil {
@@ -90,7 +90,7 @@ func (l *Lock) inOrder() iter.Seq[record] {
 	}
 }
 
-// aboveItems returns the head and the entries before those of items.
+// aboveItems returns the head and the entries before the items.
 func (l *Lock) aboveItems() iter.Seq[record] {
 	return func(yield func(record) bool) {
 		if !yield(l.head()) {

@@ -18,7 +18,7 @@ type Revoked struct {
 	Lists     []RevokedList // one for each signer
 }
 
-// RevokedList is the time of a list of revocations: that of its signature, which is
+// RevokedList is the time of a list of revocations: the time of its signature, which is
 // the same on every machine.
 type RevokedList struct {
 	Signer string // ed25519: and the fingerprint

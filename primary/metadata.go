@@ -16,7 +16,7 @@ type Metadata struct {
 	Dropped    *exec.Dropped `json:"dropped_bytes,omitempty"` // set when truncated
 	Usage      *exec.Usage   `json:"usage,omitempty"`
 	Sandbox    *exec.Sandbox `json:"sandbox,omitempty"`
-	// Calls are those of the program through the broker, at most exec.MaxBrokerCalls.
+	// Calls are the calls of the program through the broker, at most exec.MaxBrokerCalls.
 	Calls     []exec.BrokerCall `json:"calls,omitempty"`
 	MoreCalls int               `json:"more_calls,omitempty"` // beyond them
 	Chain     []Element         `json:"chain,omitempty"`

@@ -26,8 +26,8 @@ func (v *Verbs) Record(ctx context.Context, files []SignedFile) error {
 	return v.p.Record(ctx, made)
 }
 
-// entryOf returns the log entry of a signature. Its digest is that of the item's
-// whole file after signing.
+// entryOf returns the log entry of a signature, with the digest of the item's whole file
+// after signing.
 func entryOf(it *resolve.Item, out []byte, signer string) auditlog.Entry {
 	digest := it.Digest
 	if !it.Type.Detached {

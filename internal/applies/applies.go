@@ -15,7 +15,7 @@ import (
 // A Mode is a value of the field apply.
 type Mode string
 
-// The modes. The empty mode is that of an item without both fields: like Search.
+// The modes. An item without both fields has the empty mode: like Search.
 const (
 	Always Mode = "always" // every thread of the project reads the item
 	Paths  Mode = "paths"  // the item is about files, those that its paths match

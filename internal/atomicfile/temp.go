@@ -60,7 +60,7 @@ func (b Base) Sweep() {
 }
 
 // SweepIn removes the temporary files that killed processes left in the directory
-// at rel: those of earlier versions, and those for which the directory of temporary
+// at rel: files of earlier versions, and files for which the directory of temporary
 // files was on another file system.
 func (b Base) SweepIn(rel string) {
 	if dir, err := b.existing(rel); err == nil {

@@ -65,7 +65,7 @@ func (r *Recorder) Documents(ctx context.Context, in space.Name, files ...trust.
 	return r.Record(ctx, made)
 }
 
-// documentUse returns what the signature of a trust document is good for.
+// documentUse returns the use of the signature of a trust document.
 func documentUse(kind string) string {
 	switch kind {
 	case doc.KindEndorsement:
@@ -79,7 +79,7 @@ func documentUse(kind string) string {
 }
 
 // Manifest writes down that the manifest of the bundle in a folder was
-// signed; digest is that of the manifest's file.
+// signed; digest is the digest of the manifest's file.
 func (r *Recorder) Manifest(
 	ctx context.Context,
 	dir string,

@@ -12,7 +12,7 @@ import (
 const MaxFaults = 50
 
 // Check compares each line with the one before it. If the hash in a line differs
-// from that of the line before, either of the two may have been altered. The
+// from the hash of the line before, either of the two may have been altered. The
 // next line, or the head, decides: the line whose hash it names is intact.
 type Check struct {
 	format *Format

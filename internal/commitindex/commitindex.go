@@ -82,8 +82,9 @@ func (x *Index) Environ() []string {
 }
 
 // Close removes the index. If the program made a commit, the index of the repository follows
-// it: entries that are as the commit before become those of the new one, and what the person
-// staged stays. An error states that it could not follow, and remains as it was.
+// it: entries that are as in the commit before become the entries of the new one, and the
+// person's staged changes stay. An error states that it could not follow, and remains as it
+// was.
 func (x *Index) Close(ctx context.Context, environ []string) error {
 	if x == nil {
 		return nil

@@ -27,8 +27,8 @@ type Checker struct {
 	Graphs   graph.Items       // describes the items that graphs call
 }
 
-// Check returns what keeps an item from being used, with positions where the item has
-// them. The item's own findings are part of it: an extractor has read the file.
+// Check returns the findings that keep an item from being used, with positions where the item
+// has them. The item's own findings are part of it: an extractor has read the file.
 func (c *Checker) Check(ctx context.Context, it *resolve.Item) []diag.Finding {
 	if it.Ref.IsZero() || it.Support() {
 		return nil

@@ -163,8 +163,8 @@ func (t *Table) Kind(k item.Kind) *Extractor {
 // DetachedExt is the extension of a detached signature.
 const DetachedExt = ".rye-sig"
 
-// Own reports whether a path below .ai is in a directory that rye uses itself: that of
-// trust documents, which package trust reads, or a generated one without items.
+// Own reports whether a path below .ai is in a directory that rye uses itself: the directory
+// of trust documents, which package trust reads, or a generated one without items.
 func Own(rel string) bool {
 	top, _, _ := strings.Cut(rel, "/")
 	switch strings.ToLower(top) { // Windows and macOS ignore case

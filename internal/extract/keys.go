@@ -87,8 +87,8 @@ func (e *Extractor) isKey(name string) bool {
 		})
 }
 
-// names returns the names of the fields of an item and what files call them, without
-// those of constants in code.
+// names returns the names of the fields of an item and their names in files, without
+// constants in code.
 func (e *Extractor) names(toolType string) []string {
 	out := slices.Collect(e.fields(toolType))
 	for _, r := range e.Rules {
@@ -182,7 +182,7 @@ func constant(name string) bool {
 	return name == strings.ToUpper(name) || strings.HasPrefix(name, "__") && strings.HasSuffix(name, "__")
 }
 
-// hasField reports whether a name is that of a field of an item.
+// hasField reports whether an item has a field of this name.
 func (e *Extractor) hasField(toolType, name string) bool {
 	for field := range e.fields(toolType) {
 		if field == name {

@@ -68,8 +68,8 @@ var namedConstant = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^(?:(?:export[ \t]+)?(?:const|let|var)[ \t]+)?(__?[A-Za-z_]+__?)[ \t]*(?::[^=]*)?=([^=]|$)`)
 })
 
-// keyInComment returns the key of a line such as "# key: value", "" for another one. The sign
-// of the comment may be missing.
+// keyInComment returns the key of a line such as "# key: value", "" for any other line. The
+// sign of the comment may be missing.
 func keyInComment(text string) string {
 	for _, open := range [...]string{"#", "//", "/*", "*", "--", ";"} {
 		if rest, ok := strings.CutPrefix(text, open); ok {

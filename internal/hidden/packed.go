@@ -145,7 +145,7 @@ func (f Blob) runs(ext string) bool {
 		strings.HasPrefix(f.Path, ".ai/tools/") && !slices.Contains(packs(), ext)
 }
 
-// runnable are the extensions of archives that interpreters run, packs those of
+// runnable are the extensions of archives that interpreters run, packs the extensions of
 // other archives.
 func runnable() []string {
 	return []string{".jar", ".pyz", ".whl", ".egg", ".phar"}

@@ -17,7 +17,7 @@ import (
 type Hook struct {
 	ID        string     `json:"id,omitempty"`
 	Event     string     `json:"event"`
-	Layer     int64      `json:"layer,omitempty"`    // 0: that of the source
+	Layer     int64      `json:"layer,omitempty"`    // 0: the layer of the source
 	Position  string     `json:"position,omitempty"` // of the text that a thread_started hook adds: system, before or after
 	Condition *cond.Cond `json:"-"`                  // nil is always true
 	Action    Action     `json:"action"`

@@ -72,8 +72,8 @@ func (r *Rules) Events() []string {
 	return slices.Clone(r.ids)
 }
 
-// Default returns what follows if the action of a hook fails and the hook does not state
-// it: a call that hooks guard is denied.
+// Default returns the decision if the action of a hook fails and the hook does not state one:
+// a call that hooks guard is denied.
 func (e Rule) Default() string {
 	if e.Every {
 		return "deny"
@@ -148,8 +148,8 @@ func (r *Rules) Check(list []Hook, doc *tree.Doc) []diag.Finding {
 	return c.out
 }
 
-// CheckUsable returns the mistakes among those of Check with which a thread must not
-// start: the hook could not do what it is for.
+// CheckUsable returns the mistakes of Check with which a thread must not start: the hook
+// could not do its work.
 func (r *Rules) CheckUsable(list []Hook, doc *tree.Doc) []diag.Finding {
 	c := checker{rules: r, doc: doc}
 	for _, h := range list {

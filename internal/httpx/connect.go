@@ -68,7 +68,7 @@ func (t Target) String() string {
 // Connect connects to t, after one lookup and a check of each address that is
 // tried. Addresses that are not public are refused, unless private is set and t is
 // an address itself. The error of a refused address is a PolicyDenied with the
-// reason private_address, that of a metadata service one without a reason. d is not
+// reason private_address; the error of a metadata service has no reason. d is not
 // changed; nil means a plain dialer.
 func (t Target) Connect(
 	ctx context.Context,

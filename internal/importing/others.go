@@ -41,7 +41,7 @@ type Imported struct {
 	Format interop.Format `json:"format"`
 	Items  []string       `json:"items"`
 	Files  []string       `json:"files"`               // relative to the project
-	Kept   []string       `json:"unchanged,omitempty"` // those of Files that an earlier import wrote
+	Kept   []string       `json:"unchanged,omitempty"` // the part of Files that an earlier import wrote
 	Mapped []interop.Note `json:"mapped"`
 	Left   []interop.Note `json:"left"`
 	Next   [][]string     `json:"-"`

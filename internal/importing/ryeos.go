@@ -25,7 +25,7 @@ type Call struct {
 	LegacyKeys []string
 	DryRun     bool // write nothing that stays
 
-	// Init makes a directory a project whose name is that of To.
+	// Init makes a directory a project with the name of To.
 	Init func(ctx context.Context, dir string) error
 }
 

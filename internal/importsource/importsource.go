@@ -145,8 +145,8 @@ func (r *reader) isSkill(rel string) bool {
 }
 
 // baseOf returns the root of the git repository that p is in, or else its folder. A link in a
-// repository can lead into another one: then the outer root is returned, below which the link
-// is refused.
+// repository can lead into a second repository: then the outer root is returned, below which
+// the link is refused.
 func baseOf(p string) (base string, repository bool) {
 	linked := false // a link leads from dir to p
 	for dir := p; ; dir = filepath.Dir(dir) {

@@ -1,6 +1,6 @@
 // Package interop converts the workflows of other programs to items: skills in the
 // format that agents share, agents and commands of Claude Code, prompts of Codex,
-// recipes of goose, and rules such as AGENTS.md and those of Cursor.
+// recipes of goose, and rules such as AGENTS.md and Cursor's.
 //
 // It returns texts and states what it could not carry. It writes nothing, signs
 // nothing and grants nothing: permissions in its texts hold when a person has
@@ -295,7 +295,7 @@ func (s Source) Bytes() []byte {
 	return s.Files[0].Bytes
 }
 
-// id returns the id of the item: that of the options, else the name below a folder.
+// id returns the id of the item: the one of the options, else the name below a folder.
 func (s Source) id(o Options, folder, name string) (string, error) {
 	id := o.ID
 	if id == "" {

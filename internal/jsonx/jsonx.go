@@ -26,7 +26,7 @@ const MaxMessageDepth = 1000
 const MaxPath = 1024
 
 // Parse parses one JSON object. The Doc is nil exactly when a finding is an
-// error. The position of a member is that of its key.
+// error. The position of a member is the position of its key.
 func Parse(b []byte) (*tree.Doc, []diag.Finding) {
 	p := parser{b: b, line: 1, pos: map[string]diag.Position{}}
 	v := p.document()

@@ -7,9 +7,9 @@ import (
 	"github.com/ryeos/rye/diag"
 )
 
-// Plain returns what ParseMessage reads of the text that Marshal writes of v. Mappings,
-// lists and texts are copied without a text between: most values that one part of this
-// program passes to another consist of them.
+// Plain returns the value that ParseMessage reads from the text that Marshal writes of v.
+// Mappings, lists and texts are copied without a text between: most values that one part of
+// this program passes to another consist of them.
 func Plain(v any) (any, error) {
 	if out, ok := plainAt(v, 1); ok {
 		return out, nil

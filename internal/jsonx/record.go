@@ -10,17 +10,18 @@ import (
 	"strconv"
 )
 
-// Record reads one JSON value of a record whose bytes are protected by a hash. Every valid text is read: the last one of
-// equal keys applies, half of a surrogate pair is U+FFFD, and numbers are those of ParseMessage. Its bytes cannot be changed, so
-// refusing a text that an earlier version wrote would protect nothing.
+// Record reads one JSON value of a record whose bytes are protected by a hash. Every valid text
+// is read: the last one of equal keys applies, half of a surrogate pair is U+FFFD, and numbers
+// are as ParseMessage returns them. Its bytes cannot be changed, so refusing a text that an
+// earlier version wrote would protect nothing.
 func Record(b []byte) (any, error) {
 	var v any
 	err := Decode(b, &v)
 	return v, err
 }
 
-// Decode reads a record into v as encoding/json does, except that numbers in values of the type any are those of
-// ParseMessage: no digit is lost, and none is too large.
+// Decode reads a record into v as encoding/json does, except that numbers in values of the type
+// any are as ParseMessage returns them: no digit is lost, and none is too large.
 func Decode(b []byte, v any) error {
 	d := json.NewDecoder(bytes.NewReader(b))
 	d.UseNumber()

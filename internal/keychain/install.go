@@ -66,7 +66,7 @@ func (kc *Keychain) InstallKey(ctx context.Context, k NewKey) error {
 	return kc.keyJournal().Write(ctx, files...)
 }
 
-// finishWait is how long a command waits for another one that is writing a key.
+// finishWait is how long a command waits for a second command that is writing a key.
 const finishWait = 2 * time.Second
 
 // Finish writes the rest of a key that a killed process was writing, and returns warnings.

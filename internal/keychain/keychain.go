@@ -62,13 +62,13 @@ func (kc *Keychain) note(format string, args ...any) {
 	}
 }
 
-// KeyFile returns the key file of a fingerprint: the private key, or where that of an
-// ssh key is.
+// KeyFile returns the key file of a fingerprint: the private key, or the path of an ssh
+// key's.
 func (kc *Keychain) KeyFile(fp sign.Fingerprint) string {
 	return filepath.Join(kc.Dirs.Keys(), "key-"+fp.String()+".pem")
 }
 
-// KeyPath returns where the private key of a fingerprint is: its file, that of ssh, or
+// KeyPath returns where the private key of a fingerprint is: its file, the file of ssh, or
 // sign.InAgent.
 func (kc *Keychain) KeyPath(fp sign.Fingerprint) string {
 	return cmp.Or(sign.SSHLocation(kc.KeyFile(fp)), kc.KeyFile(fp))
@@ -135,7 +135,7 @@ func (kc *Keychain) refuseEnded(fp sign.Fingerprint) error {
 		WithReason("own_key")
 }
 
-// SignerOf returns the signer of an own key: the ssh-agent's, else that of its file.
+// SignerOf returns the signer of an own key: the ssh-agent's, else the signer of its file.
 // The file is opened when the signer first signs, so that a command without anything
 // to sign asks for no passphrase.
 func (kc *Keychain) SignerOf(ctx context.Context, fp sign.Fingerprint) (sign.Signer, error) {
@@ -164,7 +164,7 @@ func (kc *Keychain) SignerOf(ctx context.Context, fp sign.Fingerprint) (sign.Sig
 const promptInterval = time.Hour
 
 // askedOften adds a hint to the second question for a passphrase within
-// promptInterval. The time of a file of the state directory is that of the last one.
+// promptInterval. A file of the state directory has the time of the last question.
 func (kc *Keychain) askedOften(ask func() ([]byte, error)) func() ([]byte, error) {
 	return func() ([]byte, error) {
 		if kc.Secret == nil ||

@@ -20,8 +20,8 @@ func LegacyDir(userDir string) string {
 	return filepath.Join(userDir, space.Dir, "trusted_keys")
 }
 
-// LegacyKeys returns the keys that check signatures of the original: those of
-// the user's own space, and the given files.
+// LegacyKeys returns the keys that check signatures of the original: the keys in the user's
+// own space, and the given files.
 func (kc *Keychain) LegacyKeys(files []string) (legacy.Keys, error) {
 	keys := kc.Trust.LegacyKeys()
 	for _, file := range files {

@@ -77,8 +77,8 @@ func (m *merger) mapping(base, over map[string]any, path, name string) map[strin
 	return out
 }
 
-// value returns what over makes of base. known is false if no earlier layer has the path,
-// so that it has no origins to forget.
+// value returns base, changed by over. known is false if no earlier layer has the path, so
+// that it has no origins to forget.
 func (m *merger) value(base, over any, known bool, path, name string) any {
 	if m.origins == nil && !known {
 		return over

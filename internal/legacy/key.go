@@ -86,7 +86,7 @@ func parseTOML(file string, b []byte) (Key, error) {
 
 // parsePEM parses an Ed25519 key in its only DER form: twelve fixed bytes and the
 // key. A fingerprint is over the text, so a file whose line ends were converted
-// has two: its own, and that of the original text.
+// has two: its own, and the fingerprint of the original text.
 func parsePEM(file string, b []byte) (Key, error) {
 	block, _ := pem.Decode(b)
 	switch {

@@ -36,7 +36,7 @@ type Verdict struct {
 	Reason    string
 	Line      Line   // zero when malformed
 	Owner     string // of the key, if it is known
-	Found     string // the hash of the file, if it differs from that of the line
+	Found     string // the hash of the file, if it differs from the hash in the line
 	Uncovered []Part // parts that the signature does not cover
 }
 

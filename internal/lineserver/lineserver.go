@@ -72,7 +72,7 @@ func (s *Server) arrived(b []byte) {
 }
 
 // Usable reports whether the program can be asked: it runs, or it ended with status 0, after
-// which the caller starts another one. The error states why it failed.
+// which the caller starts it again. The error states why it failed.
 func (s *Server) Usable() (running bool, err error) {
 	select {
 	case <-s.ended:

@@ -48,7 +48,7 @@ func isRule(line []byte) bool {
 
 func isSignature(line []byte) bool {
 	line = bytes.TrimSpace(line)
-	for _, mark := range [...]string{"rye:signed:", "rye:validated:", "kiwi-mcp:signed:", "kiwi-mcp:validated:"} { // the last three are those of older files
+	for _, mark := range [...]string{"rye:signed:", "rye:validated:", "kiwi-mcp:signed:", "kiwi-mcp:validated:"} { // the last three are in older files
 		if bytes.HasPrefix(line, []byte("<!-- "+mark)) {
 			return bytes.HasSuffix(line, []byte("-->"))
 		}

@@ -107,7 +107,7 @@ func (d *drawing) block(n ast.Node, first, rest string) {
 }
 
 // raw draws lines as they are. The lines of a block of code within another block have their
-// fence, as those of a stream.
+// fence, as the lines of a stream do.
 func (d *drawing) raw(n ast.Node, first, rest string) {
 	fence, isFence := n.(*ast.FencedCodeBlock)
 	diff := false

@@ -6,7 +6,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// The parameters of the escape sequences. Colours are those of the terminal.
+// The parameters of the escape sequences. The terminal chooses the colours.
 const (
 	bold      = "1"
 	dim       = "2"

@@ -175,7 +175,7 @@ func (m *Memo) Refused() error {
 	return m.refused
 }
 
-// reading returns what a lookup needs.
+// reading returns the open file, the pool of buffers and the secret for a lookup.
 func (m *Memo) reading() (*os.File, *sync.Pool, []byte) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

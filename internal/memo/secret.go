@@ -57,7 +57,7 @@ func unsafe(path string, err error) error {
 		WithDetail("path", path)
 }
 
-// makeSecret returns a new secret, or that of another process that was faster. It
+// makeSecret returns a new secret, or the secret of a process that was faster. It
 // replaces a file that readSecret accepts and that is not a secret.
 func makeSecret(path string, random io.Reader) ([]byte, error) {
 	fresh := make([]byte, secretSize)

@@ -110,7 +110,7 @@ func (d *Dir) at(rel string, fn func(backend) error) error {
 }
 
 // Same reports whether the file at rel has exactly this content. It reads the file in pieces
-// and keeps none of it; errors are those of Read.
+// and keeps none of it; it has the errors of Read.
 func (d *Dir) Same(rel string, content []byte) (same bool, err error) {
 	err = d.at(rel, func(b backend) error {
 		same, err = b.same(rel, content)

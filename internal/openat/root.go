@@ -122,7 +122,7 @@ func (d rootDir) open(rel string, want fs.FileMode) (*os.File, fs.FileInfo, erro
 	return f, fi, nil
 }
 
-// inspect checks the type of every element of rel and returns that of the last.
+// inspect checks the type of every element of rel and returns the type of the last.
 func (d rootDir) inspect(rel string, want fs.FileMode) (fi fs.FileInfo, err error) {
 	for i := 0; i <= len(rel); i++ {
 		if i < len(rel) && rel[i] != '/' {

@@ -133,7 +133,7 @@ const maxExactDirs = 256
 
 // distinguishes reports whether a directory is known to distinguish spellings, or shows it
 // by the entry with this name. Letters beyond ASCII show nothing: a file system may fold
-// others only. A directory that another one replaces later counts as the first.
+// others only. A directory that is replaced later is treated as the first.
 func distinguishes(dir, name string) bool {
 	exactDirs.Lock()
 	known := exactDirs.paths[dir]

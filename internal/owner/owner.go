@@ -53,9 +53,9 @@ func private(path string, fi fs.FileInfo, sudo string) error {
 const maxLinks = 40
 
 // Sealed returns an *Unsafe error if another user can write the directory at path,
-// or can put another one in its place because he controls a directory or link
-// above it. A directory that does not exist is safe; the caller checks it again
-// after creating it, because in a sticky directory another user may be faster.
+// or can replace it because he controls a directory or link above it. A directory that
+// does not exist is safe; the caller checks it again after creating it, because in a sticky
+// directory another user may be faster.
 func Sealed(path string) error {
 	if !checked {
 		return nil

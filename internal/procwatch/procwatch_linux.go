@@ -151,7 +151,7 @@ func (w *Watch) relevant(events []byte) bool {
 const sysPidfdOpen = 434
 
 // Process wakes the waiter when a process ends. The caller checks afterwards that the
-// number is still that of the process it means. A process that has ended is
+// number still belongs to the process that it means. A process that has ended is
 // os.ErrProcessDone.
 func (w *Watch) Process(pid int) error {
 	w.mu.Lock()

@@ -131,7 +131,7 @@ func (s *scanner) assign(stmt []token) {
 	}
 }
 
-// afterAnnotation returns what follows the first "=" outside brackets.
+// afterAnnotation returns the tokens after the first "=" outside brackets.
 func (s *scanner) afterAnnotation(ts []token) []token {
 	depth := 0
 	for i, t := range ts {

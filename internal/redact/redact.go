@@ -123,7 +123,7 @@ type span struct {
 	name       string
 }
 
-// spans returns what of a text is replaced, in order. Forms that overlap are one span.
+// spans returns the parts of a text that are replaced, in order. Forms that overlap are one span.
 func (f *Filter) spans(text []byte) []span {
 	var found []span
 	for _, form := range f.forms {
@@ -259,14 +259,14 @@ func (f *Filter) Text() *Text {
 	return t
 }
 
-// Add returns what of the text so far, with one more piece, is decided and was not
+// Add adds a piece to the text, and returns the part of the text that is decided and was not
 // returned yet.
 func (t *Text) Add(piece string) string {
 	_, _ = t.w.Write([]byte(piece)) // a buffer does not fail
 	return t.take()
 }
 
-// Rest returns what was held back.
+// Rest returns the text that was held back.
 func (t *Text) Rest() string {
 	_ = t.w.Close()
 	return t.take()

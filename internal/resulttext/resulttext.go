@@ -89,7 +89,7 @@ func Failure(p Problem) string {
 	return strings.Join(out, "\n")
 }
 
-// returned returns what a failed call returned.
+// returned formats the values that a failed call returned.
 func returned(details map[string]any) string {
 	data, has := details["data"]
 	if !has {

@@ -65,7 +65,7 @@ func numberOf(m map[string]any, name string) int64 {
 	return n
 }
 
-// isCommand reports whether a result is that of a command line.
+// isCommand reports whether a result comes from a command line.
 func isCommand(m map[string]any) bool {
 	_, hasStatus := m["exit_code"].(int64)
 	_, hasStdout := m["stdout"].(string)
@@ -219,7 +219,7 @@ func entries(m map[string]any) string {
 	return strings.Join(append(out, noted(m)...), "\n")
 }
 
-// written returns what a write or an edit did. The call has the content of a new file.
+// written describes a write or an edit. The call has the content of a new file.
 func written(m map[string]any) string {
 	bytes := numberOf(m, "bytes_written")
 	name := textOf(m, "file_path")

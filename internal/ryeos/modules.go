@@ -12,7 +12,7 @@ type Module struct {
 	Use  string // what replaces it
 }
 
-// Modules returns the modules of the original. A module that contains another one is
+// Modules returns the modules of the original. A module that contains a second one is
 // after it.
 func Modules() []Module {
 	return []Module{
@@ -29,7 +29,7 @@ func Modules() []Module {
 	}
 }
 
-// Replacement returns what replaces a module of the original, "" for any other module.
+// Replacement returns the replacement of a module of the original, "" for any other module.
 func Replacement(module string) string {
 	for _, m := range Modules() {
 		if module == m.Name || strings.HasPrefix(module, m.Name+".") {

@@ -88,7 +88,7 @@ func data(f extract.FileType) bool {
 	return f.Codec == extract.CodecYAML || f.Codec == extract.CodecTOML
 }
 
-// commentSign returns what begins a comment in a tool.
+// commentSign returns the sign that begins a comment in a tool.
 func commentSign(f extract.FileType) string {
 	if f.Codec == extract.CodecHeaderSlash {
 		return "//"
@@ -149,8 +149,8 @@ func certain(it *resolve.Item, arg string) bool {
 	return slices.Contains(declared(&it.Meta), name)
 }
 
-// declared returns the names of the parameters of a tool: those of its schema, and of
-// the list that the original's YAML tools have.
+// declared returns the names of the parameters of a tool: the names in its schema, and in the
+// list that the original's YAML tools have.
 func declared(m *item.Metadata) []string {
 	properties, _ := m.Schema["properties"].(map[string]any)
 	out := slices.Collect(maps.Keys(properties))

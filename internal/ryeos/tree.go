@@ -33,7 +33,7 @@ type Left struct {
 	Detail string `json:"detail,omitempty"` // of a file that cannot be read: why; of a server: the command that adds it
 }
 
-// Finding returns what a person does about it.
+// Finding returns the advice to a person about it.
 func (l Left) Finding() diag.Finding {
 	message := map[Reason]string{
 		LeftBundle: "a manifest of the original was left out", LeftReader: "extractors or parsers of the original were left out",

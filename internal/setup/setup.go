@@ -57,7 +57,7 @@ type Choice struct {
 // Params are where services are looked for.
 type Params struct {
 	Providers []Provider
-	URLs      []string // of servers, in addition to those of the providers
+	URLs      []string // of servers, in addition to the URLs of the providers
 	Rules     *models.Rules
 	Within    time.Duration // for all questions together
 	Offline   bool          // no server is asked

@@ -176,7 +176,7 @@ func (s *Stage) make(c *change) error {
 	return err
 }
 
-// swap gives the directory from the name that another one has, which becomes aside.
+// swap gives the directory from the name of an existing directory, which becomes aside.
 // If the file system supports it, the name exists at every moment.
 func (s *Stage) swap(from string, parent *openat.Folder, name, aside string) error {
 	if s.scratch.Exchange(from, parent, name) == nil {

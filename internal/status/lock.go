@@ -137,10 +137,10 @@ func unsaid(fs, known []diag.Finding) []diag.Finding {
 	})
 }
 
-// VerifyBase holds the lock and the sum against those of another revision: what
-// a change that touches nothing else must not do to them. The states of logs in both are
-// compared with those that this account saw. Nothing of it needs a network. accepted are
-// the refs whose new prefer a maintainer accepts.
+// VerifyBase compares the lock and the sum with another revision's: a change that touches
+// nothing else must not change them. The states of logs in both are compared with the states
+// that this account saw. Nothing of it needs a network. accepted are the refs whose new
+// prefer a maintainer accepts.
 func VerifyBase(
 	ctx context.Context,
 	p *project.Project,
@@ -207,8 +207,8 @@ func gossip(
 	}
 }
 
-// replacedBy returns what a preferred item replaces outside of the project and its
-// bundles, as a predicate, or "".
+// replacedBy returns the item outside of the project and its bundles that a preferred item
+// replaces, as a predicate, or "".
 func replacedBy(ctx context.Context, p *project.Project, name string) string {
 	ref, err := item.ParseRef(name, "")
 	if err != nil {
@@ -266,8 +266,7 @@ func compareBase(
 	return old, nil
 }
 
-// succeeds reports whether a signer of a lock entry is another one, or rotated from
-// it.
+// succeeds reports whether a signer of a lock entry is equal to another, or rotated from it.
 func succeeds(p *project.Project, now, was string) bool {
 	a, err1 := sign.ParseFingerprint(now[strings.IndexByte(now, ':')+1:])
 	b, err2 := sign.ParseFingerprint(was[strings.IndexByte(was, ':')+1:])

@@ -61,7 +61,7 @@ func Read(name, lang string) (text, ext string, err error) {
 	return "", "", e
 }
 
-// needs returns what a program in bash cannot do well.
+// needs returns the work that a program in bash cannot do well.
 func needs(name string) string {
 	switch name {
 	case "dispatch":

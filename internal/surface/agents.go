@@ -34,8 +34,8 @@ const freshFor = 250 * time.Millisecond
 const maxOpen = 64
 
 // AgentSurface returns the verbs, prompts and resources that a server offers to
-// agents. allowed are the capabilities that the user named at its start, nil for
-// those of the settings. Projects outside the directory within are refused unless
+// agents. allowed are the capabilities that the user named at its start, nil for the
+// capabilities of the settings. Projects outside the directory within are refused unless
 // within is "".
 func AgentSurface(e *project.Env, allowed policy.Set, within string) *agent.Surface {
 	base := *e
@@ -262,9 +262,9 @@ func openForAgents(
 	return w, held, err
 }
 
-// Workspace returns the project as the agents' verbs see it. The settings are those
-// of the server that opened it, also if a tool calls a verb as a tool; without a
-// server they are the project's own.
+// Workspace returns the project as the agents' verbs see it, with the settings of the server
+// that opened it, also if a tool calls a verb as a tool; without a server they are the
+// project's own.
 func Workspace(ctx context.Context, p *project.Project, within exec.Call) (*agent.Workspace, error) {
 	s := p.Settings
 	if s == nil {

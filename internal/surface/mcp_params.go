@@ -82,9 +82,8 @@ func confineServer(
 	}, c)
 }
 
-// MayHoldSecrets returns nil when variables of the user's environment may be
-// handed to a server: its program and its address decide where they go, as those
-// of a provider do.
+// MayHoldSecrets returns nil when variables of the user's environment may be passed to a
+// server: its program and its address decide where they go, as a provider's do.
 func MayHoldSecrets(p *project.Project, it *resolve.Item) error {
 	return p.Resolver.Provider(it, "filling in the variables of "+it.Ref.String())
 }

@@ -35,7 +35,7 @@ const MaxPath = 1024
 const MaxKeys = 8192
 
 // Parse parses one TOML document. The Doc is nil exactly when a finding is an
-// error. Times are in UTC. The position of an entry is that of its key.
+// error. Times are in UTC. The position of an entry is the position of its key.
 func Parse(b []byte) (*tree.Doc, []diag.Finding) {
 	if found := hidden.Encoding(b); len(found) > 0 {
 		return nil, found
@@ -96,7 +96,7 @@ func (p *scanner) refusal(err error) []diag.Finding {
 	return p.found
 }
 
-// converter turns the values of the module into those of package tree.
+// converter turns the values of the module into values of package tree.
 type converter struct {
 	pos   map[string]diag.Position
 	found []diag.Finding

@@ -1,6 +1,6 @@
 // Package touches decides which calls of tools may run at the same time. The item of a tool
 // declares what a call reads and writes, with the parameters that name the paths; calls run
-// together if none of them writes what another one touches.
+// together if none of them writes what a second one touches.
 //
 // It reads no files: the caller resolves paths, so that two names of one file are equal.
 package touches
@@ -22,7 +22,7 @@ type Set struct {
 // whole is the project.
 const whole = "."
 
-// Of returns what a call touches by the declaration of its tool:
+// Of returns the paths that a call touches by the declaration of its tool:
 //
 //	touches: {read: ["{path}"], write: ["{files.*.file_path}"], unless: [destination]}
 //
@@ -115,8 +115,8 @@ func values(v any, keys []string, locate func(string) string) []string {
 	return []string{whole}
 }
 
-// absent returns what a parameter without a value touches: a list that is not given names
-// nothing.
+// absent returns the paths that a parameter without a value touches: a list that is not given
+// names nothing.
 func absent(keys []string) []string {
 	if slices.Contains(keys, "*") {
 		return nil

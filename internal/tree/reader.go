@@ -15,7 +15,7 @@ import (
 )
 
 // Reader decodes one mapping of a Doc into typed values. Every problem becomes
-// a finding with the position of the value, and decoding goes on, so that one
+// a finding with the position of the value, and decoding continues, so that one
 // pass reports all of them. The messages begin with the path of the value.
 //
 // A method returns the default or the zero value for a key that is absent or

@@ -97,7 +97,7 @@ func withoutText(s string, path []string) (any, bool) {
 	return without(v, path)
 }
 
-// Result returns the result of a tool without the paths, which are those of its data: also
+// Result returns the result of a tool without the paths, which are relative to its data: also
 // where the data are in an envelope, in the error of a failed run, or in the structured
 // content and the texts of an MCP server's result.
 func Result(v any, paths []string) (out any, changed bool) {

@@ -82,8 +82,8 @@ func (u Uv) Resolve(ctx context.Context, requirements []string, exact bool) ([]W
 	return read(res.Stdout)
 }
 
-// config returns the flags for the user's own configuration of uv. That of the project
-// and its parents is never read.
+// config returns the flags for the user's own configuration of uv. The configuration of the
+// project and its parents is never read.
 func (u Uv) config() []string {
 	dir, _ := proc.Lookup(u.Environ, "XDG_CONFIG_HOME")
 	home, ok := proc.Lookup(u.Environ, "HOME")

@@ -13,7 +13,7 @@ type problem struct {
 }
 
 // plain resolves an unquoted scalar. If YAML 1.1 and 1.2 give different values,
-// the result is that of the Python version of rye, with a warning.
+// the result is as in the Python version of rye, with a warning.
 func plain(s string) (any, problem) {
 	if s == "" {
 		return nil, problem{}

@@ -32,7 +32,7 @@ const MaxDepth = 64
 const MaxPath = 1024
 
 // Parse parses one YAML document whose top level is a mapping. The Doc is nil
-// exactly when a finding is an error. The position of an entry is that of its
+// exactly when a finding is an error. The position of an entry is the position of its
 // key.
 func Parse(b []byte) (*tree.Doc, []diag.Finding) {
 	return parseMapping(b, false)
@@ -151,8 +151,8 @@ func (r *reader) warn(at diag.Position, format string, args ...any) {
 	))
 }
 
-// position returns the position of a node. The module's column counts characters,
-// that of the result bytes.
+// position returns the position of a node. The module's column counts characters, the column
+// of the result bytes.
 func (r *reader) position(n *yaml.Node) diag.Position {
 	if r.ascii {
 		return diag.Position{Line: n.Line, Column: n.Column}

@@ -1,7 +1,7 @@
 package sbom
 
-// Document is a bill of materials in CycloneDX 1.6. Names and nesting are those
-// of the format. Only the fields that rye writes are part of it.
+// Document is a bill of materials in CycloneDX 1.6, with the names and nesting of the
+// format. Only the fields that rye writes are part of it.
 type Document struct {
 	Schema       string       `json:"$schema"`
 	Format       string       `json:"bomFormat"`

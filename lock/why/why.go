@@ -16,7 +16,7 @@ type Step struct {
 	Wanted   string `json:"wanted"`             // the required version
 	Selected string `json:"selected,omitempty"` // the locked version; "" for a workspace member
 	From     string `json:"from,omitempty"`     // the requiring bundle: an id, or the path of a member; "" for the root
-	Dropped  string `json:"dropped,omitempty"`  // the version of From that requires it, if another one was selected
+	Dropped  string `json:"dropped,omitempty"`  // the version of From that requires it, if a different version was selected
 }
 
 // Node is one line of the tree.

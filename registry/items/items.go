@@ -160,8 +160,8 @@ func (r registryItems) bundleOf(word, version string) (packages.Query, error) {
 	return q, err
 }
 
-// release fetches and judges a release: by the lock and the rules of the project, and by
-// those of the user's space, which would record it.
+// release fetches and judges a release: by the lock and the rules of the project, and by the
+// lock and the rules of the user's space, which would record it.
 func (r registryItems) release(ctx context.Context, q packages.Query) (*packages.Release, error) {
 	var out *packages.Release
 	for _, s := range recordingSpaces(r.p) {
@@ -280,7 +280,7 @@ func (r registryItems) signer(key string) string {
 	return strings.TrimSpace(s.Key + " " + string(s.Trust) + " " + s.Owner)
 }
 
-// statedSandbox returns what an item states about its sandbox.
+// statedSandbox returns the sandbox that an item declares.
 func statedSandbox(it *resolve.Item) string {
 	if it.Ref.Kind != item.Tool {
 		return "it starts no program"

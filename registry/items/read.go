@@ -18,7 +18,7 @@ import (
 
 // MonitorRegistry returns the log entries about a namespace since the last call, and as
 // findings those among them that none of the keys demanded, and the entries whose
-// signed statement is not that of a key of the namespace.
+// signed statement was not made by a key of the namespace.
 func MonitorRegistry(
 	ctx context.Context,
 	p *project.Project,

@@ -33,9 +33,8 @@ type Params struct {
 	Released time.Time // before which the clock cannot be
 }
 
-// New returns the judgement of a registry about a bundle: that of rye verify, with
-// the keys of the namespace as the only trusted ones. It reads no project and no file of
-// the user.
+// New returns the judgement of a registry about a bundle: rye verify's, with the keys of the
+// namespace as the only trusted ones. It reads no project and no file of the user.
 func New(p Params) rules.Judge {
 	return func(ctx context.Context, s rules.Submission) (*rules.Content, []diag.Finding, error) {
 		store, err := StoreOf(p, s.Documents)
@@ -156,7 +155,7 @@ func (j *registryJudge) judge(ctx context.Context) (*rules.Content, []diag.Findi
 }
 
 // named returns a finding unless the signed rye.yaml has the id that the bundle is
-// published under: clients refuse it under another one.
+// published under: clients refuse it under a different id.
 func (j *registryJudge) named(m *bundle.Manifest) *diag.Finding {
 	var text []byte
 	if m.Lists(lock.ProjectFileName) {

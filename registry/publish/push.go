@@ -34,7 +34,7 @@ type ItemBundle struct {
 	As        string // the whole id; "" makes it from the other fields
 	Host      string // "" is the default registry, or the only pinned one
 	Namespace string // "" is the only one that this account bound at the host
-	Version   string // "" is that of the item
+	Version   string // "" means the item's version
 }
 
 // PackItem packs one item of the project as a bundle, whose manifest the user's release key
@@ -116,7 +116,7 @@ func executableFile(it *resolve.Item) bool {
 	return importing.Executable(it.Root, it.Rel)
 }
 
-// entrypoint returns what a manifest names as the item to run first.
+// entrypoint returns the item that a manifest names as the first to run.
 func entrypoint(ref item.Ref) string {
 	if ref.Kind == item.Tool || ref.Kind == item.Directive {
 		return ref.String()

@@ -46,7 +46,7 @@ func (b *PackedBundle) Full() string {
 }
 
 // PackBundle packs the bundle in a directory under an id of a registry: as, or the name in
-// its rye.yaml. The version is that of its signed manifest.
+// its rye.yaml. It has the version of its signed manifest.
 func PackBundle(ctx context.Context, p *project.Project, dir, as string) (*PackedBundle, error) {
 	cache, err := p.Env.SourceCache()
 	if err != nil {
@@ -234,7 +234,7 @@ func PublishBundle(ctx context.Context, p *project.Project, b *PackedBundle) (*R
 
 // JudgeBundle returns the error that the registry would return for a packed bundle, by the
 // code of the registry and by what it serves, without sending anything. Without the
-// registry only the bundle is judged, with the key as that of the namespace; the note
+// registry only the bundle is judged, with the key as a key of the namespace; the note
 // states why.
 func JudgeBundle(ctx context.Context, p *project.Project, b *PackedBundle) (note string, err error) {
 	key := b.Signers[0]

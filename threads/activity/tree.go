@@ -61,8 +61,8 @@ func New(s Start) *Tree {
 	}
 }
 
-// Before takes the lines of processes that ended: what follows is by another one, whose first
-// line is the head again.
+// Before takes the lines of processes that ended: later lines come from a new process, whose
+// first line is the head again.
 func (t *Tree) Before(lines []transcript.Line) {
 	for i := range lines {
 		t.line(&lines[i])

@@ -204,7 +204,7 @@ func All(
 	for i, b := range blocks {
 		var err error
 		if b.IsMedia() && check != nil {
-			kind := b // its size is that of the file of the person
+			kind := b // it has the size of the person's file
 			kind.Data = nil
 			err = check(&kind)
 		}

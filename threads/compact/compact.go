@@ -12,7 +12,7 @@ const (
 	None       = "none"       // nothing is to be done
 	References = "references" // results become references
 	Summary    = "summary"    // a summary replaces the older turns, too
-	Continue   = "continue"   // the conversation cannot become shorter: another thread has to go on
+	Continue   = "continue"   // the conversation cannot become shorter: another thread has to continue
 )
 
 // Settings are the bounds of config:agent/coordination.
@@ -59,7 +59,7 @@ type Plan struct {
 // reference is the size of a reference in tokens.
 const reference = 80
 
-// Decide returns what to do with a conversation whose next request is too long, or is longer
+// Decide returns the plan for a conversation whose next request is too long, or is longer
 // than the service accepts if refused is set.
 func Decide(v View, s Settings, refused bool) Plan {
 	v = v.withoutShort(s.Least)
@@ -152,7 +152,7 @@ func (v View) tail(most int64) int {
 	return at
 }
 
-// gain returns what a summary of the turns, and of what replaced turns before, frees.
+// gain returns the tokens that a summary of the turns, and of what replaced turns before, frees.
 func (v View) gain(older []Turn, summary int64) int64 {
 	summary = min(summary, v.Window/8)
 	if len(older) == 0 && v.Summary <= 2*summary {
@@ -202,7 +202,7 @@ func largest(turns []Turn, needed int64) (calls []string) {
 	return calls
 }
 
-// sum returns what references in place of results free.
+// sum returns the tokens that references in place of results free.
 func (v View) sum(calls []string) (freed int64) {
 	for _, t := range v.Turns {
 		for _, r := range t.Results {

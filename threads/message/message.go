@@ -46,8 +46,8 @@ type Block struct {
 	// Data is the content of an image or a file, MediaType its type such as
 	// image/png, and Name the name of a file. Artifact is the id of the content in
 	// the artifacts of a thread, its SHA-256 in hex: a log has blocks without Data, and
-	// a request has both. Width and Height are those of an image in pixels, Pages those
-	// of a PDF file, and Bytes is the length of the content.
+	// a request has both. An image has Width and Height in pixels, a PDF file has Pages, and
+	// Bytes is the length of the content.
 	MediaType string
 	Data      []byte
 	Artifact  string
@@ -59,7 +59,7 @@ type Block struct {
 	// of the JSON form.
 	Prepared bool
 
-	// ID, Name and Input are those of a tool_call. Input is one JSON value, whose
+	// ID, Name and Input belong to a tool_call. Input is one JSON value, whose
 	// numbers are kept as written. Arguments that are not valid JSON are
 	// InvalidInput; Input is then nil.
 	ID           string
@@ -67,13 +67,13 @@ type Block struct {
 	Input        json.RawMessage
 	InvalidInput string
 
-	// CallID, Content and IsError are those of a tool_result.
+	// CallID, Content and IsError belong to a tool_result.
 	CallID  string
 	Content []Block
 	IsError bool
 
-	// Raw is a reasoning or opaque block as the service sent it, byte for byte, and
-	// that of a text or tool_call whose other fields are not the whole block.
+	// Raw is a reasoning or opaque block as the service sent it, byte for byte, and also
+	// a text or tool_call whose other fields are not the whole block.
 	// Dialect, Provider and Model state who can read it.
 	Dialect  string
 	Provider string

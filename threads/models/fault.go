@@ -73,7 +73,7 @@ func Unreachable(a *Address, err error) error {
 	return err
 }
 
-// refusal is the error for a service that wants a key, or another one. Services repeat
+// refusal is the error for a service that wants a key, or a different key. Services repeat
 // the key that they refuse.
 func refusal(a *Address, key string, res *httpx.Response) error {
 	secret := &httpfill.Redactor{}

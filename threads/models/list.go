@@ -124,7 +124,7 @@ func readList(body []byte) (out list, ok bool) {
 	return out, true
 }
 
-// model returns what a service states about a model.
+// model returns a model as its service describes it.
 func (l *listed) model() Model {
 	id := l.ID
 	if id == "" {

@@ -70,7 +70,7 @@ func Plan(
 	return it, found, notes, nil
 }
 
-// unasked returns what the wish states about a service that must not be asked.
+// unasked describes a service that must not be asked, by the wish alone.
 func unasked(rules *Rules, w Wish) (*Found, error) {
 	a, err := ParseAddress(w.URL)
 	if err != nil {

@@ -113,7 +113,7 @@ func pattern(r *tree.Reader, key string) *regexp.Regexp {
 	return re
 }
 
-// means returns what a failure means, "" if no row fits.
+// means returns the meaning of a failure, "" if no row fits.
 func (r *Rules) means(status int, text string) string {
 	for _, f := range r.failures {
 		if len(f.statuses) > 0 && !slices.Contains(f.statuses, status) ||

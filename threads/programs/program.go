@@ -22,7 +22,7 @@ import (
 )
 
 // ModelProgram is a provider item whose model is called by a program with the login of the
-// user. In a thread the program's tools are those of the thread.
+// user. In a thread the program has the tools of the thread.
 func ModelProgram(
 	ctx context.Context,
 	p *project.Project,

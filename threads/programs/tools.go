@@ -65,7 +65,7 @@ type threadTools struct {
 	returned json.RawMessage // the newest arguments of directive_return, nil without
 }
 
-// Definitions returns what the request of the model offers.
+// Definitions returns the tools that the request of the model offers.
 func (s *threadTools) Definitions(context.Context) (*agent.Definitions, error) {
 	return offeredTools(s.defs), nil
 }

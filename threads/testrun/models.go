@@ -43,7 +43,7 @@ func (m ModelChoice) String() string {
 }
 
 // ModelRun is one directive with one model.
-// The tools run in the project, as those of a thread without --workspace.
+// The tools run in the project, as the tools of a thread without --workspace.
 type ModelRun struct {
 	Test      string        `json:"test"`
 	Directive string        `json:"directive,omitempty"`
@@ -70,7 +70,7 @@ type ModelReport struct {
 }
 
 // RunModel runs the directives of tests with a model. o has the permissions and the limits of
-// each thread. A thread that fails is a result; the error is that of ctx.
+// each thread. A thread that fails is a result; the error comes from ctx.
 func RunModel(
 	ctx context.Context,
 	p *project.Project,

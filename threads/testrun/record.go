@@ -24,7 +24,7 @@ import (
 // RecordOptions is which thread becomes which test.
 type RecordOptions struct {
 	Thread  string
-	As      string // the id of the test; "" is that of the directive
+	As      string // the id of the test; "" means the directive's id
 	Replace bool   // an existing file
 	Held    policy.Held
 }
@@ -165,7 +165,7 @@ func testCleaner(ctx context.Context, p *project.Project) (*testfile.Cleaner, er
 	return testfile.NewCleaner(s.Root, known.Bytes)
 }
 
-// ownDigests adds the digests of tools that gave results, except those of the system space:
+// ownDigests adds the digests of tools that gave results, except tools of the system space:
 // a new release of rye does not change what was recorded.
 func ownDigests(ctx context.Context, p *project.Project, r *threads.Recorded) error {
 	for _, e := range r.Events {

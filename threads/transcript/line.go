@@ -126,7 +126,7 @@ func quick(line []byte) (l Line, ok bool) {
 	}, true
 }
 
-// cut returns what is behind the text between two marks, and the text; nil, nil if b does
+// cut returns the bytes behind the text between two marks, and the text; nil, nil if b does
 // not begin with head or has no end.
 func cut(b []byte, head, end string) (rest, text []byte) {
 	b, ok := bytes.CutPrefix(b, []byte(head))
@@ -171,7 +171,7 @@ type checkpoint struct {
 	Signature string `json:"signature"`
 }
 
-// statement returns what a checkpoint signs.
+// statement returns the bytes that a checkpoint signs.
 func statement(id string, h chainlog.Head) []byte {
 	return fmt.Appendf(nil, "%s\n%s %d %d %s\n", sign.UseCheckpoint, id, h.Seq, h.Size, h.Last)
 }

@@ -176,7 +176,7 @@ func begin(ctx context.Context, p Params) (*Log, error) {
 }
 
 // Open opens an existing log for writing. It verifies all of it and removes an
-// unfinished last line, whose size it returns. The lines are those of the log.
+// unfinished last line, whose size it returns. lines are all lines of the log.
 func Open(ctx context.Context, p Params) (l *Log, lines []Line, torn int64, err error) {
 	if l, err = begin(ctx, p); err != nil {
 		return nil, nil, 0, err
@@ -317,8 +317,8 @@ func (l *Log) record() error {
 	return nil
 }
 
-// Rest appends an event after which the log rests, and a checkpoint, in one write: a
-// log that has one has the other.
+// Rest appends an event after which no process writes the log, and a checkpoint, in one write:
+// a log that has one has the other.
 func (l *Log) Rest(ctx context.Context, event string, data any) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -118,7 +118,7 @@ func (s *search) walk(ctx context.Context, t *tree, include glob.Pattern) (any, 
 	return s.out, nil
 }
 
-// file searches one file and reports whether to go on.
+// file searches one file and reports whether to continue.
 func (s *search) file(rel string, data []byte) bool {
 	if !bytes.Contains(data, s.literal) {
 		s.out.FilesSearched++

@@ -13,9 +13,8 @@ import (
 	"github.com/ryeos/rye/internal/applet/files"
 )
 
-// positions converts the positions of servers (from 0, in UTF-16 units) to
-// those of results (from 1, in characters). It reads the lines of the project's
-// files for that.
+// positions converts the positions of servers (from 0, in UTF-16 units) to positions of
+// results (from 1, in characters). It reads the lines of the project's files for that.
 type positions struct {
 	project *files.Project
 	known   map[string]files.Text // by path below the project; without lines if unreadable

@@ -17,7 +17,7 @@ import (
 	"github.com/ryeos/rye/trust/doc"
 )
 
-// Inspect returns what a release contains, before any trust.
+// Inspect returns the content of a release, before any trust.
 func Inspect(
 	ctx context.Context,
 	c *cli.Call,

@@ -116,8 +116,8 @@ func runBundlePublisher(ctx context.Context, c *cli.Call, o *publisherOptions) e
 	return showPublishers(c, h, name, mine)
 }
 
-// publisherChange returns what the flags change of a publisher, and whether any
-// of them is given.
+// publisherChange returns the change of a publisher by the flags, and whether any of them is
+// given.
 func publisherChange(
 	c *cli.Call,
 	h *project.Project,

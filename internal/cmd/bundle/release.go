@@ -16,8 +16,8 @@ import (
 	"github.com/ryeos/rye/verify"
 )
 
-// checkRelease finds the bundle and verifies the commit that is released. The
-// verified bundle is that of the commit.
+// checkRelease finds the bundle and verifies the commit that is released. It returns the
+// bundle as the commit has it.
 func checkRelease(
 	ctx context.Context,
 	c *cli.Call,

@@ -105,8 +105,7 @@ func runBundleRevoke(ctx context.Context, c *cli.Call, o *bundleRevokeOptions) e
 	)
 }
 
-// releaseRevocation signs the revocation of a release, or reads that of another
-// signer.
+// releaseRevocation signs the revocation of a release, or reads one that another key signed.
 func releaseRevocation(
 	ctx context.Context,
 	c *cli.Call,

@@ -44,8 +44,8 @@ func FromHere(c *cli.Call, path string) string {
 	return path
 }
 
-// IsPseudo reports whether a version is that of a commit without a tag: it ends with
-// a time of 14 digits and the first 12 digits of the commit.
+// IsPseudo reports whether a version names a commit without a tag: it ends with a time of 14
+// digits and the first 12 digits of the commit.
 func IsPseudo(v string) bool {
 	rest, commit, _ := cutLast(v, "-")
 	_, at, found := cutLast(strings.ReplaceAll(rest, ".", "-"), "-")

@@ -14,8 +14,8 @@ import (
 	"github.com/ryeos/rye/internal/jsonx"
 )
 
-// goOnFlags are the flags of the commands that go on from a state.
-func (o *graphOptions) goOnFlags() []cli.Flag {
+// continueFlags are the flags of the commands that continue from a state.
+func (o *graphOptions) continueFlags() []cli.Flag {
 	return []cli.Flag{
 		cli.Strings(&o.set, "set", "set a value of the state: `KEY=VALUE`, or KEY:=JSON"),
 		cli.Bool(&o.noSuspend, "no-suspend", "fail instead of suspending"),
@@ -36,7 +36,7 @@ run started, the run continues only with --accept-changed.`,
 		Codes:    graphCodes(),
 		Flags: append([]cli.Flag{
 			cli.Bool(&o.acceptChanged, "accept-changed", "continue although the graph or its items changed"),
-		}, o.goOnFlags()...),
+		}, o.continueFlags()...),
 		Complete: complete.Runs,
 		Run: func(ctx context.Context, c *cli.Call) error {
 			return runGraphResume(ctx, c, &o, false)
@@ -117,7 +117,7 @@ the line. The earlier run does not change.`,
 		Codes:    graphCodes(),
 		Flags: append([]cli.Flag{
 			cli.String(&o.at, "at", "the line or node to start after: `SEQ|NODE[:COUNT]`"),
-		}, o.goOnFlags()...),
+		}, o.continueFlags()...),
 		Complete: complete.Runs,
 		Run: func(ctx context.Context, c *cli.Call) error {
 			return runGraphFork(ctx, c, &o)

@@ -167,8 +167,8 @@ func free(ctx context.Context, h *project.Project, ref item.Ref) error {
 	return nil
 }
 
-// ownerOf returns what the trust document of the signer's key calls its owner,
-// if every format of a template can carry that.
+// ownerOf returns the owner's name in the trust document of the signer's key, if every format
+// of a template can carry it.
 func ownerOf(h *project.Project, s sign.Signer) string {
 	fp := sign.FingerprintOf(s.Public())
 	for _, k := range h.Trust.Keys() {

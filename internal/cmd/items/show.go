@@ -86,7 +86,7 @@ func runShow(ctx context.Context, c *cli.Call) error {
 		v.Inputs, v.Outputs, v.Extends, v.Permissions = v.Directive.Inputs, v.Directive.Outputs, v.Directive.Extends, v.Directive.Permissions.Texts()
 	}
 	if it.Ref.Kind == item.Tool {
-		own, _ := it.Confinement() // its findings are those of the item
+		own, _ := it.Confinement() // the item has its findings
 		v.Calls = own.Calls
 	}
 	if it.Meta.HasExecutor {
@@ -267,7 +267,7 @@ func runChain(ctx context.Context, c *cli.Call) error {
 	})
 }
 
-// showPrograms lists the interpreters of a tool. Those of the machine are shown
+// showPrograms lists the interpreters of a tool. Interpreters of the machine are shown
 // with -v only, because they need no consent.
 func showPrograms(u *cli.UI, programs []exec.Interpreter) {
 	for _, in := range programs {

@@ -263,7 +263,7 @@ func (m *madeKey) pair(
 	return nil
 }
 
-// prepareKey makes a key pair, or opens that of the flag, and its documents in memory.
+// prepareKey makes a key pair, or opens the key of the flag, and its documents in memory.
 func prepareKey(
 	ctx context.Context,
 	c *cli.Call,
@@ -296,8 +296,8 @@ func prepareKey(
 	return m, nil
 }
 
-// KeyOwner returns the name on a new key: the given one, that of git's
-// configuration, or the user's.
+// KeyOwner returns the name on a new key: the given one, the name in git's configuration, or
+// the user's.
 func KeyOwner(ctx context.Context, c *cli.Call, given string) string {
 	if given != "" {
 		return given

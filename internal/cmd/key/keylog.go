@@ -108,7 +108,7 @@ func showSignatureLog(u *cli.UI, rep *auditlog.Report) {
 // shortKey is how much of a fingerprint people see.
 const shortKey = 16
 
-// loggedName returns what was signed as people name it: the ids of trust
+// loggedName returns the signed object as people name it: the ids of trust
 // documents begin with their kind and hold whole fingerprints.
 func loggedName(e auditlog.Entry) string {
 	if e.Use == "sign" {

@@ -147,7 +147,7 @@ func runKeyRotate(ctx context.Context, c *cli.Call, o *KeyOptions, inProject, ag
 }
 
 // publishRotation returns the paths of the documents of a rotation to a key. With
-// inProject it writes them into the project too, with those of earlier rotations:
+// inProject it writes them into the project too, with the documents of earlier rotations:
 // without one of them other people cannot follow.
 func publishRotation(
 	h *project.Project,

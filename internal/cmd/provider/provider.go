@@ -86,7 +86,7 @@ func providerName(ref string) string {
 	return strings.TrimPrefix(strings.TrimPrefix(ref, "tool:"), project.ProviderDir)
 }
 
-// providerDetail returns the models of a provider that can be used, those of its tiers
+// providerDetail returns the models of a provider that can be used, models of its tiers
 // first, or why it cannot be used.
 func providerDetail(s *project.ProviderState) string {
 	if s.State == "key missing" {

@@ -137,8 +137,8 @@ func publishPacked(
 	})
 }
 
-// packedBundle returns what is published: the bundle that an agent prepared, or that of a
-// directory.
+// packedBundle returns the bundle that is published: the one that an agent prepared, or the
+// bundle in a directory.
 func packedBundle(
 	ctx context.Context,
 	c *cli.Call,

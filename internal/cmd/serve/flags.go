@@ -59,7 +59,7 @@ type toolsWarner struct {
 	ui *cli.UI
 }
 
-// Definitions returns those of the verbs.
+// Definitions returns the definitions of the verbs.
 func (w toolsWarner) Definitions(ctx context.Context) (*agent.Definitions, error) {
 	defs, err := w.Verbs.Definitions(ctx)
 	if err == nil && len(defs.Tools) == 0 {

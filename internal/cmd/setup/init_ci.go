@@ -192,8 +192,8 @@ func workflow(system, version, dir string, roots []status.CIRoot) (string, error
 	).Replace(string(b)), nil
 }
 
-// installable returns what go install takes after the @ for this build: its release,
-// else its commit. A branch or "latest" would install another program next month.
+// installable returns the version query of go install for this build: its release, else its
+// commit. A branch or "latest" would install another program next month.
 func installable(c *cli.Call) (string, error) {
 	v := c.Program
 	if r := env.ReleaseTag(v); r != "" {

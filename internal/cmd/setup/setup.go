@@ -205,7 +205,7 @@ func (s *setupRun) choice(ctx context.Context) (*setup.Choice, error) {
 	return s.ask(ctx, found)
 }
 
-// ask shows what was found and asks for one of them, or for another one.
+// ask shows the services that were found and asks for one of them, or for any other.
 func (s *setupRun) ask(ctx context.Context, found *setup.Found) (*setup.Choice, error) {
 	u := s.c.UI
 	for i, choice := range found.Choices {

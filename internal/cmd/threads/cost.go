@@ -116,7 +116,7 @@ func showTotal(u *cli.UI, r *project.CostReport) {
 			continue
 		}
 		for _, l := range c.Chain {
-			number := int64(0) // of a thread that continues another one
+			number := int64(0) // of a thread that continues an earlier one
 			if l.Thread == c.Thread {
 				number = c.Number
 			}

@@ -10,7 +10,7 @@ import (
 	"github.com/ryeos/rye/internal/project"
 )
 
-// wakeLook is how long rye threads wake --watch rests at most: a thread can be suspended
+// wakeLook is the longest pause of rye threads wake --watch: a thread can be suspended
 // meanwhile.
 const wakeLook = 5 * time.Second
 

@@ -97,8 +97,8 @@ func runTour(ctx context.Context, c *cli.Call, keep bool) error {
 	})
 }
 
-// RemoveAll removes a directory. It makes directories writable first, because those
-// of the cache are read-only.
+// RemoveAll removes a directory. It makes directories writable first, because the
+// directories of the cache are read-only.
 func RemoveAll(dir string) error {
 	_ = filepath.WalkDir(dir, func(p string, d os.DirEntry, err error) error {
 		if err == nil && d.IsDir() {

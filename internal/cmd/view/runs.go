@@ -126,7 +126,7 @@ func ArgumentLine(argv []string) string {
 	return strings.Join(out, " ")
 }
 
-// ProfileLines returns what a profile permits, one line for each sort of access.
+// ProfileLines returns the permissions of a profile, one line for each sort of access.
 func ProfileLines(p policy.Profile) []string {
 	var out []string
 	if p.Read != nil {

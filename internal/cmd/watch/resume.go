@@ -59,8 +59,9 @@ func ContinueThread(
 	return show.End(r, err)
 }
 
-// DecideThread answers what a thread asks, about a call or whether it may go on, and reports
-// whether the id is that of a thread. A suspended thread that goes on is continued here.
+// DecideThread answers the question of a thread, about a call or whether it may continue, and
+// reports whether the id belongs to a thread. A suspended thread that may continue is
+// continued here.
 func DecideThread(
 	ctx context.Context,
 	c *cli.Call,

@@ -90,7 +90,7 @@ func (o *ThreadOptions) CopyFlags() []cli.Flag {
 	}
 }
 
-// ReplayFlags are those of the command that can replay a thread.
+// ReplayFlags are the flags of the command that can replay a thread.
 func (o *ThreadOptions) ReplayFlags() []cli.Flag {
 	return []cli.Flag{
 		cli.String(&o.Replay, "replay", "answer each call of the model from the log of a `THREAD`"),
@@ -99,7 +99,7 @@ func (o *ThreadOptions) ReplayFlags() []cli.Flag {
 	}
 }
 
-// Options returns what the project needs to start a thread.
+// Options returns the options with which the project starts a thread.
 func (o *ThreadOptions) Options(c *cli.Call, call primary.Call) *threadhost.Options {
 	out := &threadhost.Options{
 		Ref:       call.Ref,
@@ -389,7 +389,7 @@ func (w *watcher) End(r *threads.Result, err error) error {
 	}
 	if s := r.Suspended; s != nil && s.Ask != nil {
 		w.question(s.Ask.Question)
-		if s.Ask.Limit != "" && !strings.HasPrefix(s.Ask.Limit, policy.LimitSpend+".") { // those of the account are settings
+		if s.Ask.Limit != "" && !strings.HasPrefix(s.Ask.Limit, policy.LimitSpend+".") { // limits of the account are settings
 			next = " --limit " + s.Ask.Limit + "=VALUE"
 		}
 	}

@@ -398,7 +398,7 @@ func (b *bench) runAgent(dir string, args ...string) (*agentRun, error) {
 	return out, nil
 }
 
-// money returns what a thread and those below it cost in USD.
+// money returns the cost of a thread and of all threads below it in USD.
 func (b *bench) money(dir, thread string) (string, error) {
 	p := b.program(dir, b.rye, "threads", "cost", thread, "--tree", "--json")
 	c := exec.Command(p.argv[0], p.argv[1:]...)

@@ -111,7 +111,7 @@ type peerFigures struct {
 	turnTokens int64
 }
 
-// below reports figures that are not smaller than those of another program.
+// below reports figures that are not smaller than the figures of another program.
 func (f peerFigures) below(other peerFigures) error {
 	if f.firstBytes >= other.firstBytes {
 		return fmt.Errorf("the first request of %s has %d bytes, that of %s %d", f.name, f.firstBytes, other.name, other.firstBytes)

@@ -124,8 +124,8 @@ func (b *bench) agent(dir string) (stop func() error, socket string, err error) 
 	return stop, socket, nil
 }
 
-// hook measures rye hook run pre-commit with some staged items. socket is that of the agent,
-// "" without one.
+// hook measures rye hook run pre-commit with some staged items. socket is the socket of the
+// agent, "" without one.
 func (b *bench) hook(dir, folder, of, socket string) error {
 	items, err := filepath.Glob(filepath.Join(dir, ".ai", folder, "*", "*", "*.md"))
 	if err != nil {

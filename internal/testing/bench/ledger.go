@@ -43,7 +43,7 @@ func reserve(ctx context.Context, dir, id string) error {
 	return json.NewEncoder(os.Stdout).Encode(took)
 }
 
-// ledgerUser returns what reserves, or settles the reservation.
+// ledgerUser returns a function that reserves, or settles the reservation.
 func ledgerUser(ctx context.Context, dir, id string) (func(call string, settle bool) error, error) {
 	bare := filepath.Join(dir, "bare")
 	if _, err := os.Stat(bare); err == nil {

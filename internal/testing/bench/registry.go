@@ -180,7 +180,7 @@ func (b *bench) publishMany(data string) (*listener, error) {
 			dir+"-small",
 		).once()
 	}
-	if err = errors.Join(err, l.stop()); err != nil { // the memory must be that of the large bundle alone
+	if err = errors.Join(err, l.stop()); err != nil { // the memory must be for the large bundle alone
 		return nil, err
 	}
 	return b.publishLarge(serve, dir, many)
@@ -243,7 +243,7 @@ func (b *bench) publishLarge(serve program, dir string, items int) (*listener, e
 	return listen(serve)
 }
 
-// reads compares reads of static files with those of a bare file server, in turn.
+// reads compares reads of static files with reads from a bare file server, in turn.
 func (b *bench) reads(rye, bare *listener) error {
 	etag, err := etagOf(rye.address + registryIndex)
 	if err != nil {
@@ -297,7 +297,7 @@ func middle(list []load) load {
 	return list[len(list)/2]
 }
 
-// hammer reads one path from so many connections for a time. The client is not that of
+// hammer reads one path from so many connections for a time. The client is not the one of
 // net/http, which costs more than the servers.
 func hammer(address, path, header string, status, clients int, span time.Duration) (l load, err error) {
 	request := []byte("GET " + path + " HTTP/1.1\r\nHost: " + registryHost + "\r\n" + header + "\r\n")

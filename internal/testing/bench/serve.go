@@ -249,7 +249,7 @@ func (p program) calls(call string, n, atOnce int) (l load, err error) {
 }
 
 // pump keeps so many calls open until n are answered. Answers come in any
-// order; the times are those of the requests, in the order of their ids.
+// order; the times belong to the requests, in the order of their ids.
 func (c *client) pump(call string, n, atOnce int) (l load, err error) {
 	sent := make([]time.Time, n+1)
 	next := 1

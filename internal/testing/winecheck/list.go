@@ -16,7 +16,7 @@ type entry struct {
 	covered int // failures that it covers
 }
 
-// covers reports whether a failure is that of e's test or of one of its subtests.
+// covers reports whether e's test or one of its subtests failed.
 func (e *entry) covers(f failure) bool {
 	return f.pkg == e.pkg &&
 		(f.test == e.test || strings.HasPrefix(f.test, e.test+"/"))

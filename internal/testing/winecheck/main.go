@@ -1,5 +1,5 @@
 // Command winecheck judges a run of the tests under Wine. It reads the output of
-// go test -json, prints that of the tests that failed, and compares them with a list
+// go test -json, prints the output of the tests that failed, and compares them with a list
 // of known failures. The list can only shrink: a failure that it does not name and an
 // entry whose test no longer fails both end it with status 1. A package without a result,
 // for example because the time was over, has failed.

@@ -18,8 +18,8 @@ type request struct {
 	results []string // of tools, in the last messages
 }
 
-// readRequest checks a request by the rules of the published description and returns
-// what expectations need, or the first rule that it breaks.
+// readRequest checks a request by the rules of the published description and returns its
+// content for expectations, or the first rule that it breaks.
 func readRequest(dialect string, r *http.Request, body []byte) (*request, string) {
 	path := map[string]string{
 		Anthropic: "/v1/messages",

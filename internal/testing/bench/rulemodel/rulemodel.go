@@ -128,8 +128,8 @@ func (m *Model) choose(body []byte) *scripted.Step {
 // bytesOfToken is how many bytes a token has on average.
 const bytesOfToken = 4
 
-// count adds a request to the statistics and returns what the service bills: tokens of
-// four bytes. What begins like the request before is billed as cached.
+// count adds a request to the statistics and returns the usage that the service bills: tokens
+// of four bytes. The common beginning with the request before is billed as cached.
 func (m *Model) count(r *Request, send scripted.Send) scripted.Usage {
 	// Several threads call one service: their conversations begin with other texts.
 	conversation := strings.Join(r.Texts[:min(2, len(r.Texts))], "\n")
