@@ -51,21 +51,21 @@ type Project struct {
 	System   func() lock.System
 	Rules    packages.Rules // of the machine and the user; they apply to every project
 
-	TrustParams trust.Params
-	Resolver    *resolve.Resolver
-	Index       *search.Index
-	Executor    *exec.Executor
-	Verbs       *primary.Verbs
-	memo        *memo.Memo        // nil without one
-	seen        *sandbox.Listings // what searches for protected paths remember, nil for nothing
-	Settings    *agent.Settings   // of the server that opened the project, else nil
-	Copied      *workcopy.Copy    // where the tools work, nil for the project itself
-	SeenDir     *account.Seen     // what they see outside of projects, else nil
-	Caller      Caller            // that it works for, nil for none
-	ReadOnly    bool              // tools change no file
-	allowance   *once.Map[struct{}, readAllowance]
-	prices      *once.Map[struct{}, *resolve.Settings] // that replace the prices of provider items
-	Numbers     *store.Brief                           // of threads, for runs of graphs
+	TrustParams   trust.Params
+	Resolver      *resolve.Resolver
+	Index         *search.Index
+	Executor      *exec.Executor
+	Verbs         *primary.Verbs
+	memo          *memo.Memo        // nil without one
+	seen          *sandbox.Listings // what searches for protected paths remember, nil for nothing
+	Settings      *agent.Settings   // of the server that opened the project, else nil
+	Copied        *workcopy.Copy    // where the tools work, nil for the project itself
+	SeenDir       *account.Seen     // what they see outside of projects, else nil
+	Caller        Caller            // that it works for, nil for none
+	ReadOnly      bool              // tools change no file
+	allowance     *once.Map[struct{}, readAllowance]
+	PriceSettings *once.Map[struct{}, *resolve.Settings] // that replace the prices of provider items
+	Numbers       *store.Brief                           // of threads, for runs of graphs
 
 	// passed returns the metadata of embedded items for the processes that this one starts.
 	// It is made once, when the first of them starts: by then, the project has read every
@@ -86,11 +86,11 @@ const (
 // Open opens the project that Env names.
 func (e *Env) Open(ctx context.Context, m Mode) (*Project, error) {
 	p := &Project{
-		asking:    context.WithoutCancel(ctx),
-		Env:       e,
-		Dirs:      e.UserDirs(),
-		allowance: &once.Map[struct{}, readAllowance]{},
-		prices:    &once.Map[struct{}, *resolve.Settings]{},
+		asking:        context.WithoutCancel(ctx),
+		Env:           e,
+		Dirs:          e.UserDirs(),
+		allowance:     &once.Map[struct{}, readAllowance]{},
+		PriceSettings: &once.Map[struct{}, *resolve.Settings]{},
 	}
 	p.Numbers = store.NewBrief(
 		store.Dir(p.Dirs.State),

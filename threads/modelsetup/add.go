@@ -17,6 +17,7 @@ import (
 	"github.com/ryeos/rye/resolve/space"
 	"github.com/ryeos/rye/sign"
 	"github.com/ryeos/rye/threads/message"
+	"github.com/ryeos/rye/threads/modelhost"
 	"github.com/ryeos/rye/threads/models"
 	"github.com/ryeos/rye/threads/provider"
 )
@@ -341,7 +342,7 @@ func (s *Service) Settle(ctx context.Context, replace bool) error {
 // Prefer returns the change of the user's configuration that makes a provider
 // the first one of those that threads use, and tier the one of threads that name none; ""
 // leaves that. It is nil if nothing changes.
-func Prefer(ctx context.Context, p *project.Project, s *project.ProviderState, tier string) (*project.SettingChange, error) {
+func Prefer(ctx context.Context, p *project.Project, s *modelhost.State, tier string) (*project.SettingChange, error) {
 	cfg, err := p.Resolver.Config(ctx, agentConfig)
 	if err != nil {
 		return nil, err

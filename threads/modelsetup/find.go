@@ -10,11 +10,12 @@ import (
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/internal/setup"
 	"github.com/ryeos/rye/resolve/space"
+	"github.com/ryeos/rye/threads/modelhost"
 	"github.com/ryeos/rye/threads/models"
 )
 
 // FindServices looks for the services of models that the user can use at once.
-func FindServices(ctx context.Context, p *project.Project, all []*project.ProviderState) (*setup.Found, error) {
+func FindServices(ctx context.Context, p *project.Project, all []*modelhost.State) (*setup.Found, error) {
 	settings, err := p.Resolver.Config(ctx, models.RulesConfig)
 	if err != nil {
 		return nil, err
@@ -35,7 +36,7 @@ func FindServices(ctx context.Context, p *project.Project, all []*project.Provid
 		Offline: p.Env.Offline,
 	}
 	order, _ := agent.Root["providers"].([]any)
-	first := func(s *project.ProviderState) int {
+	first := func(s *modelhost.State) int {
 		i := slices.Index(order, any(strings.TrimPrefix(s.Ref, "tool:")))
 		if i >= 0 {
 			return i
@@ -43,7 +44,7 @@ func FindServices(ctx context.Context, p *project.Project, all []*project.Provid
 		return len(order)
 	}
 	all = slices.Clone(all)
-	slices.SortStableFunc(all, func(a, b *project.ProviderState) int {
+	slices.SortStableFunc(all, func(a, b *modelhost.State) int {
 		return first(a) - first(b)
 	})
 	for _, s := range all {
@@ -54,7 +55,7 @@ func FindServices(ctx context.Context, p *project.Project, all []*project.Provid
 		id := strings.TrimPrefix(s.Ref, "tool:")
 		one := setup.Provider{
 			ID:      id,
-			Name:    strings.TrimPrefix(id, project.ProviderDir),
+			Name:    strings.TrimPrefix(id, modelhost.Dir),
 			HasKeys: s.Usable,
 			Own:     s.Space == string(space.User),
 			Model:   s.Tiers[tier],
@@ -77,7 +78,7 @@ func FindServices(ctx context.Context, p *project.Project, all []*project.Provid
 
 // logins returns the files with the login of a program: the files of the home directory that its
 // item names.
-func logins(s *project.ProviderState, home string) (out []string) {
+func logins(s *modelhost.State, home string) (out []string) {
 	if home == "" {
 		return nil
 	}
@@ -101,7 +102,7 @@ func serverPattern() *regexp.Regexp {
 
 // serverAddress returns the address of the server on this machine that an item names, or "". A
 // variable that the user set replaces it.
-func serverAddress(s *project.ProviderState, getenv func(string) string) string {
+func serverAddress(s *modelhost.State, getenv func(string) string) string {
 	var texts []string
 	env, _ := s.Item.Meta.Fields["env_config"].(map[string]any)
 	values, _ := env["env"].(map[string]any)

@@ -17,6 +17,7 @@ import (
 	"github.com/ryeos/rye/resolve"
 	"github.com/ryeos/rye/sign"
 	"github.com/ryeos/rye/threads/message"
+	"github.com/ryeos/rye/threads/modelhost"
 	"github.com/ryeos/rye/threads/models"
 	"github.com/ryeos/rye/threads/provider"
 	"github.com/ryeos/rye/threads/store"
@@ -59,7 +60,7 @@ type TryOptions struct {
 
 // Try makes one call with one output token, and one that calls a tool. Both are
 // in the ledger, as calls of a thread are.
-func Try(ctx context.Context, p *project.Project, s *project.ProviderState, o TryOptions) (*Report, error) {
+func Try(ctx context.Context, p *project.Project, s *modelhost.State, o TryOptions) (*Report, error) {
 	if err := s.Check("trying"); err != nil {
 		return nil, err
 	}
@@ -100,7 +101,7 @@ func Try(ctx context.Context, p *project.Project, s *project.ProviderState, o Tr
 func tryModel(
 	ctx context.Context,
 	p *project.Project,
-	s *project.ProviderState,
+	s *modelhost.State,
 	named string,
 ) (*provider.Model, error) {
 	a, _, err := p.Allowance(ctx)
@@ -127,7 +128,7 @@ func tryModel(
 // Trial is a try in progress.
 type Trial struct {
 	p      *project.Project
-	state  *project.ProviderState
+	state  *modelhost.State
 	model  *provider.Model
 	o      TryOptions
 	report *Report
@@ -360,7 +361,7 @@ func (a *tryAccount) called() bool {
 }
 
 // MarkTested sets Tested of providers, by the ledger of this user.
-func MarkTested(ctx context.Context, p *project.Project, all []*project.ProviderState) error {
+func MarkTested(ctx context.Context, p *project.Project, all []*modelhost.State) error {
 	return store.WithExisting(ctx, p.Dirs.State, p.Env.Now, func(s *store.Store) error {
 		tested, err := s.Tested(ctx, tryKind)
 		for _, state := range all {

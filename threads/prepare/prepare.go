@@ -19,6 +19,7 @@ import (
 	"github.com/ryeos/rye/resolve"
 	"github.com/ryeos/rye/threads"
 	"github.com/ryeos/rye/threads/handle"
+	"github.com/ryeos/rye/threads/modelhost"
 	"github.com/ryeos/rye/threads/settings"
 	"github.com/ryeos/rye/threads/steps"
 	"github.com/ryeos/rye/threads/transcript"
@@ -126,10 +127,10 @@ func model(ctx context.Context, p *project.Project, out *Prepared, o *Request) (
 		}
 		out.NoModel = err
 	}
-	if out.Keys, err = p.ProviderKeys(ctx, out.Services); err != nil {
+	if out.Keys, err = modelhost.Keys(ctx, p, out.Services); err != nil {
 		return err
 	}
-	out.Warnings, err = p.PriceWarnings(ctx, out.Services)
+	out.Warnings, err = modelhost.PriceWarnings(ctx, p, out.Services)
 	return err
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/threads"
 	"github.com/ryeos/rye/threads/message"
+	"github.com/ryeos/rye/threads/modelhost"
 	"github.com/ryeos/rye/threads/provider"
 	"github.com/ryeos/rye/threads/steps"
 )
@@ -77,7 +78,7 @@ func withModel(
 	names []string,
 	model string,
 ) ([]string, error) {
-	all, err := p.Providers(ctx)
+	all, err := modelhost.States(ctx, p)
 	if err != nil {
 		return nil, err
 	}
@@ -101,7 +102,7 @@ func service(
 	model, tier string,
 ) (*threads.Service, error) {
 	if named != "" {
-		f, err := p.NamedProvider(ctx, named)
+		f, err := modelhost.Named(ctx, p, named)
 		if err != nil {
 			return nil, err
 		}
@@ -113,7 +114,7 @@ func service(
 	var whys []string
 	var first error
 	for _, name := range names {
-		f, err := p.Provider(ctx, name)
+		f, err := modelhost.Find(ctx, p, name)
 		if diag.CodeOf(err) == diag.ToolNotFound {
 			continue
 		}
@@ -156,7 +157,7 @@ func cmpErr(a, b error) error {
 	return b
 }
 
-func offers(f *project.FoundProvider, model, tier string) bool {
+func offers(f *modelhost.Provider, model, tier string) bool {
 	if model != "" {
 		return f.Config.Models[model] != nil
 	}
@@ -167,7 +168,7 @@ func offers(f *project.FoundProvider, model, tier string) bool {
 func serviceOf(
 	ctx context.Context,
 	p *project.Project,
-	f *project.FoundProvider,
+	f *modelhost.Provider,
 	model, tier string,
 ) (*threads.Service, error) {
 	c := f.Config

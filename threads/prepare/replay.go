@@ -9,6 +9,7 @@ import (
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/threads"
 	"github.com/ryeos/rye/threads/message"
+	"github.com/ryeos/rye/threads/modelhost"
 )
 
 // recordedModel sets the model of a thread to the recorded one. It needs no key, and the
@@ -20,7 +21,7 @@ func recordedModel(ctx context.Context, p *project.Project, out *Prepared, s *th
 		return diag.New(diag.TranscriptBroken, "reading the provider of the recording: %w", err)
 	}
 	service := &threads.Service{Provider: ref, Digest: s.ProviderDigest, Model: s.Model}
-	if f, err := p.Provider(ctx, s.Provider); err == nil {
+	if f, err := modelhost.Find(ctx, p, s.Provider); err == nil {
 		if m, err := f.Config.Model(s.Model); err == nil {
 			service.Window = m.Window
 			service.MaxOutput = m.MaxOutput

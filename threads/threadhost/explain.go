@@ -19,6 +19,7 @@ import (
 	"github.com/ryeos/rye/resolve"
 	"github.com/ryeos/rye/threads"
 	"github.com/ryeos/rye/threads/copies"
+	"github.com/ryeos/rye/threads/modelhost"
 	"github.com/ryeos/rye/threads/prepare"
 	"github.com/ryeos/rye/threads/steps"
 	"github.com/ryeos/rye/threads/transcript"
@@ -51,13 +52,13 @@ type Plan struct {
 
 // PlannedModel is a model of a plan.
 type PlannedModel struct {
-	Provider  threads.Identity    `json:"provider"`
-	Model     string              `json:"model"`
-	Tier      string              `json:"tier,omitempty"`
-	Window    int64               `json:"window"`
-	MaxOutput int64               `json:"max_output"`
-	Host      string              `json:"host,omitempty"` // that receives the requests
-	Prices    project.ModelPrices `json:"prices"`
+	Provider  threads.Identity      `json:"provider"`
+	Model     string                `json:"model"`
+	Tier      string                `json:"tier,omitempty"`
+	Window    int64                 `json:"window"`
+	MaxOutput int64                 `json:"max_output"`
+	Host      string                `json:"host,omitempty"` // that receives the requests
+	Prices    modelhost.ModelPrices `json:"prices"`
 }
 
 // PlannedTool is a tool that the model is offered.
@@ -154,11 +155,11 @@ func (r *Run) plannedModel(ctx context.Context, s *threads.Service) (PlannedMode
 		Window:    s.Window,
 		MaxOutput: s.MaxOutput,
 	}
-	f, err := r.Project.Provider(ctx, s.Provider.ID)
+	f, err := modelhost.Find(ctx, r.Project, s.Provider.ID)
 	if err != nil {
 		return out, err
 	}
-	age, err := r.Project.PricesAge(ctx)
+	age, err := modelhost.PricesAge(ctx, r.Project)
 	if err != nil {
 		return out, err
 	}
@@ -166,7 +167,7 @@ func (r *Run) plannedModel(ctx context.Context, s *threads.Service) (PlannedMode
 	if err != nil {
 		return out, err
 	}
-	out.Prices = project.PricesOf(f.Config, m, r.Project.Env.Now(), age)
+	out.Prices = modelhost.PricesOf(f.Config, m, r.Project.Env.Now(), age)
 	chain, err := r.Project.Executor.Chain(ctx, s.Provider)
 	if err != nil {
 		return out, err

@@ -13,6 +13,7 @@ import (
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/threads"
 	"github.com/ryeos/rye/threads/message"
+	"github.com/ryeos/rye/threads/modelhost"
 	"github.com/ryeos/rye/threads/provider"
 )
 
@@ -70,7 +71,7 @@ func ProviderCall(
 	if it.Digest != s.Digest {
 		return nil, nil, nil, nil, diag.New(diag.GraphChanged, "running %s: it has changed since the thread started", it.Ref)
 	}
-	if c, err = p.PricedProvider(ctx, it); err != nil {
+	if c, err = modelhost.Priced(ctx, p, it); err != nil {
 		return nil, nil, nil, nil, err
 	}
 	if missing := c.Missing(in.Env); len(missing) > 0 {

@@ -14,6 +14,7 @@ import (
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/internal/setup"
 	"github.com/ryeos/rye/policy"
+	"github.com/ryeos/rye/threads/modelhost"
 	"github.com/ryeos/rye/threads/models"
 	"github.com/ryeos/rye/threads/modelsetup"
 	"github.com/ryeos/rye/threads/provider"
@@ -137,7 +138,7 @@ func runProviderAdd(ctx context.Context, c *cli.Call, o *ProviderAddOptions) err
 		}
 		data["test"] = report
 	}
-	err = modelsetup.MarkTested(ctx, p, []*project.ProviderState{s})
+	err = modelsetup.MarkTested(ctx, p, []*modelhost.State{s})
 	if err != nil {
 		return err
 	}
@@ -153,7 +154,7 @@ func TryAdded(
 	ctx context.Context,
 	c *cli.Call,
 	p *project.Project,
-	s *project.ProviderState,
+	s *modelhost.State,
 	o *ProviderAddOptions,
 ) (*modelsetup.Report, error) {
 	report, err := modelsetup.Try(ctx, p, s, modelsetup.TryOptions{Model: o.Wish.Model, Ask: ask.AboutRisk(c), Confirm: func(worst policy.USD) error {
@@ -355,15 +356,15 @@ func providerToAdd(
 	c *cli.Call,
 	p *project.Project,
 	name string,
-) (*project.ProviderState, error) {
+) (*modelhost.State, error) {
 	if name != "" {
-		return p.FindProvider(ctx, name)
+		return modelhost.StateOf(ctx, p, name)
 	}
-	all, err := p.Providers(ctx)
+	all, err := modelhost.States(ctx, p)
 	if err != nil {
 		return nil, err
 	}
-	i := slices.IndexFunc(all, func(s *project.ProviderState) bool {
+	i := slices.IndexFunc(all, func(s *modelhost.State) bool {
 		return s.Usable && len(s.Keys) > 0
 	})
 	if i >= 0 {
@@ -375,19 +376,19 @@ func providerToAdd(
 	}
 	for _, choice := range found.Choices {
 		if choice.Kind == setup.Server && len(choice.Items) > 0 {
-			return p.FindProvider(ctx, choice.Items[0])
+			return modelhost.StateOf(ctx, p, choice.Items[0])
 		}
 	}
 	if !c.Isatty(c.Stdin) {
 		return nil, diag.New(diag.AuthRequired, "choosing a provider: no key is in the environment or stored, and no server of models answers on this machine").WithReason("no_usable_provider")
 	}
-	project.AskProviders(ctx, p, all)
-	project.Describe(all)
+	modelhost.Ask(ctx, p, all)
+	modelhost.Describe(all)
 	showProviders(c.UI, all)
 	if name, err = c.Ask("Provider: "); err != nil {
 		return nil, err
 	}
-	return p.FindProvider(ctx, name)
+	return modelhost.StateOf(ctx, p, name)
 }
 
 // EnsureKeys asks for the keys that are missing.
@@ -396,9 +397,9 @@ func EnsureKeys(
 	c *cli.Call,
 	e *project.Env,
 	p *project.Project,
-	s *project.ProviderState,
+	s *modelhost.State,
 	o *ProviderAddOptions,
-) (*project.ProviderState, error) {
+) (*modelhost.State, error) {
 	asked := false
 	for _, k := range s.Keys {
 		if k.Short && o.Wish.URL == "" { // otherwise the user has read it
@@ -419,7 +420,7 @@ func EnsureKeys(
 	}
 	var err error
 	if asked {
-		if s, err = p.FindProvider(ctx, s.Ref); err != nil {
+		if s, err = modelhost.StateOf(ctx, p, s.Ref); err != nil {
 			return nil, err
 		}
 	}
@@ -434,7 +435,7 @@ func preferProvider(
 	ctx context.Context,
 	c *cli.Call,
 	p *project.Project,
-	s *project.ProviderState,
+	s *modelhost.State,
 	o *ProviderAddOptions,
 	data map[string]any,
 ) error {

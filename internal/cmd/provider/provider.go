@@ -13,6 +13,7 @@ import (
 	"github.com/ryeos/rye/internal/cmd/env"
 	"github.com/ryeos/rye/internal/credentials"
 	"github.com/ryeos/rye/internal/project"
+	"github.com/ryeos/rye/threads/modelhost"
 	"github.com/ryeos/rye/threads/modelsetup"
 )
 
@@ -47,20 +48,20 @@ written: rye provider test calls it.`,
 			if err != nil {
 				return err
 			}
-			all, err := p.Providers(ctx)
+			all, err := modelhost.States(ctx, p)
 			if err != nil {
 				return err
 			}
 			if all == nil {
-				all = []*project.ProviderState{}
+				all = []*modelhost.State{}
 			}
 			if !c.Offline {
-				project.AskProviders(ctx, p, all)
+				modelhost.Ask(ctx, p, all)
 			}
 			if err := modelsetup.MarkTested(ctx, p, all); err != nil {
 				return err
 			}
-			project.Describe(all)
+			modelhost.Describe(all)
 			return c.UI.Show(
 				map[string]any{"providers": all},
 				func() { showProviders(c.UI, all) },
@@ -69,7 +70,7 @@ written: rye provider test calls it.`,
 	}
 }
 
-func showProviders(u *cli.UI, all []*project.ProviderState) {
+func showProviders(u *cli.UI, all []*modelhost.State) {
 	if len(all) == 0 {
 		u.Note("No providers.")
 		return
@@ -83,12 +84,12 @@ func showProviders(u *cli.UI, all []*project.ProviderState) {
 
 // providerName returns the part of the ref of a provider that names it.
 func providerName(ref string) string {
-	return strings.TrimPrefix(strings.TrimPrefix(ref, "tool:"), project.ProviderDir)
+	return strings.TrimPrefix(strings.TrimPrefix(ref, "tool:"), modelhost.Dir)
 }
 
 // providerDetail returns the models of a provider that can be used, models of its tiers
 // first, or why it cannot be used.
-func providerDetail(s *project.ProviderState) string {
+func providerDetail(s *modelhost.State) string {
 	if s.State == "key missing" {
 		var missing []string
 		for _, k := range s.Keys {
@@ -132,7 +133,7 @@ warns if those of its model are older than max_age_days of that configuration.`,
 			if err != nil {
 				return err
 			}
-			list, err := p.Prices(ctx)
+			list, err := modelhost.Prices(ctx, p)
 			if err != nil {
 				return err
 			}
@@ -141,9 +142,9 @@ warns if those of its model are older than max_age_days of that configuration.`,
 	}
 }
 
-func runProviderPrices(c *cli.Call, list []project.ModelPrices, check bool) error {
+func runProviderPrices(c *cli.Call, list []modelhost.ModelPrices, check bool) error {
 	data := map[string]any{"prices": list}
-	bad := slices.ContainsFunc(list, func(m project.ModelPrices) bool {
+	bad := slices.ContainsFunc(list, func(m modelhost.ModelPrices) bool {
 		return m.Problem != ""
 	})
 	if !check || !bad {
@@ -155,7 +156,7 @@ func runProviderPrices(c *cli.Call, list []project.ModelPrices, check bool) erro
 	return cli.Shown(diag.New(diag.Drift, "checking prices: some are missing or old"), data)
 }
 
-func showPrices(u *cli.UI, list []project.ModelPrices) {
+func showPrices(u *cli.UI, list []modelhost.ModelPrices) {
 	if len(list) == 0 {
 		u.Note("No providers.")
 		return
@@ -248,7 +249,7 @@ func keyNames(ctx context.Context, e *project.Env, name string) ([]string, error
 	if err != nil {
 		return nil, err
 	}
-	s, err := p.FindProvider(ctx, name)
+	s, err := modelhost.StateOf(ctx, p, name)
 	if err != nil {
 		return nil, err
 	}

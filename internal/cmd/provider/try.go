@@ -11,6 +11,7 @@ import (
 	"github.com/ryeos/rye/internal/cmd/env"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/policy"
+	"github.com/ryeos/rye/threads/modelhost"
 	"github.com/ryeos/rye/threads/modelsetup"
 )
 
@@ -61,15 +62,15 @@ can cost more than one cent, a person confirms it.`,
 }
 
 // chosenProvider returns the named provider, else the first one that can be used.
-func chosenProvider(ctx context.Context, p *project.Project, name string) (*project.ProviderState, error) {
+func chosenProvider(ctx context.Context, p *project.Project, name string) (*modelhost.State, error) {
 	if name != "" {
-		return p.FindProvider(ctx, name)
+		return modelhost.StateOf(ctx, p, name)
 	}
-	all, err := p.Providers(ctx)
+	all, err := modelhost.States(ctx, p)
 	if err != nil {
 		return nil, err
 	}
-	i := slices.IndexFunc(all, func(s *project.ProviderState) bool {
+	i := slices.IndexFunc(all, func(s *modelhost.State) bool {
 		return s.Usable && len(s.Keys) > 0
 	})
 	if i < 0 {

@@ -13,6 +13,7 @@ import (
 	"github.com/ryeos/rye/primary"
 	"github.com/ryeos/rye/threads"
 	"github.com/ryeos/rye/threads/activity"
+	"github.com/ryeos/rye/threads/modelhost"
 	"github.com/ryeos/rye/threads/threadhost"
 )
 
@@ -43,7 +44,7 @@ func explainThread(
 }
 
 // priceLine states what a million tokens cost.
-func priceLine(p *project.ModelPrices) string {
+func priceLine(p *modelhost.ModelPrices) string {
 	line := fmt.Sprintf(
 		"$%s in, $%s out for a million tokens",
 		cmp.Or(p.Prices["input"], "?"),

@@ -14,6 +14,7 @@ import (
 	"github.com/ryeos/rye/internal/cmd/serve"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/lock"
+	"github.com/ryeos/rye/threads/modelhost"
 	"github.com/ryeos/rye/threads/modelsetup"
 )
 
@@ -149,8 +150,8 @@ func noteProviders(ctx context.Context, c *cli.Call, h *project.Project) {
 	if !c.Isatty(c.Stdin) || c.UI.AsJSON {
 		return
 	}
-	all, err := h.Providers(ctx)
-	usable := func(s *project.ProviderState) bool {
+	all, err := modelhost.States(ctx, h)
+	usable := func(s *modelhost.State) bool {
 		return s.Usable && len(s.Keys) > 0
 	}
 	if err != nil || slices.ContainsFunc(all, usable) {

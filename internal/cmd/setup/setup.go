@@ -18,6 +18,7 @@ import (
 	"github.com/ryeos/rye/internal/setup"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/primary"
+	"github.com/ryeos/rye/threads/modelhost"
 	"github.com/ryeos/rye/threads/models"
 	"github.com/ryeos/rye/threads/modelsetup"
 	"github.com/ryeos/rye/threads/threadhost"
@@ -170,7 +171,7 @@ func (s *setupRun) model(ctx context.Context) (bool, error) {
 	if _, err := s.key(ctx); err != nil {
 		return false, err
 	}
-	err = modelsetup.MarkTested(ctx, s.p, []*project.ProviderState{used})
+	err = modelsetup.MarkTested(ctx, s.p, []*modelhost.State{used})
 	if err != nil {
 		return false, err
 	}
@@ -183,7 +184,7 @@ func (s *setupRun) choice(ctx context.Context) (*setup.Choice, error) {
 	if o.add.Wish.URL != "" {
 		return &setup.Choice{Kind: setup.Server, Name: o.provider, URL: o.add.Wish.URL}, nil
 	}
-	all, err := s.p.Providers(ctx)
+	all, err := modelhost.States(ctx, s.p)
 	if err != nil {
 		return nil, err
 	}
@@ -287,7 +288,7 @@ func (s *setupRun) key(ctx context.Context) (*project.Project, error) {
 }
 
 // use calls the service, and writes an item for it if it has none.
-func (s *setupRun) use(ctx context.Context, choice *setup.Choice) (*project.ProviderState, error) {
+func (s *setupRun) use(ctx context.Context, choice *setup.Choice) (*modelhost.State, error) {
 	add := &s.o.add
 	if choice.Provider == "" {
 		add.Wish.URL = choice.URL
@@ -306,9 +307,9 @@ func (s *setupRun) use(ctx context.Context, choice *setup.Choice) (*project.Prov
 		if err := s.open(ctx); err != nil {
 			return nil, err
 		}
-		return s.p.FindProvider(ctx, service.Ref)
+		return modelhost.StateOf(ctx, s.p, service.Ref)
 	}
-	state, err := s.p.FindProvider(ctx, choice.Provider)
+	state, err := modelhost.StateOf(ctx, s.p, choice.Provider)
 	if err != nil {
 		return nil, err
 	}
@@ -341,7 +342,7 @@ func (s *setupRun) tested(r *modelsetup.Report) {
 }
 
 // prefer puts a provider first in the configuration of the user, with the tier of the wanted model.
-func (s *setupRun) prefer(ctx context.Context, used *project.ProviderState) error {
+func (s *setupRun) prefer(ctx context.Context, used *modelhost.State) error {
 	s.data.Provider = used.Ref
 	tier := ""
 	if model := s.o.add.Wish.Model; model != "" {

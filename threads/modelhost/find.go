@@ -1,4 +1,4 @@
-package project
+package modelhost
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec"
 	"github.com/ryeos/rye/internal/proc"
+	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/resolve"
@@ -16,16 +17,16 @@ import (
 	"github.com/ryeos/rye/threads/provider"
 )
 
-// FoundProvider is a provider item as it is used.
-type FoundProvider struct {
+// Provider is a provider item as it is used.
+type Provider struct {
 	Item   *resolve.Item
 	Config *provider.Config
 	Why    error // why it cannot be used here; nil if it can
 }
 
-// Provider finds a provider item, and reports whether the allowance permits it and its
+// Find finds a provider item, and reports whether the allowance permits it and its
 // keys are present.
-func (p *Project) Provider(ctx context.Context, id string) (*FoundProvider, error) {
+func Find(ctx context.Context, p *project.Project, id string) (*Provider, error) {
 	ref, err := item.ParseRef(id, item.Tool)
 	if err != nil {
 		return nil, diag.New(diag.Usage, "reading the provider %q: %w", id, err)
@@ -38,25 +39,25 @@ func (p *Project) Provider(ctx context.Context, id string) (*FoundProvider, erro
 	if it.Meta.ToolType != exec.ProviderType {
 		return nil, diag.New(diag.ConfigError, "using %s as a provider: its tool_type is %q, not %s", it.Ref, it.Meta.ToolType, exec.ProviderType)
 	}
-	f := &FoundProvider{Item: it}
-	if f.Config, err = p.PricedProvider(ctx, it); err != nil {
+	f := &Provider{Item: it}
+	if f.Config, err = Priced(ctx, p, it); err != nil {
 		return nil, err
 	}
 	a, _, err := p.Allowance(ctx)
 	if err != nil {
 		return nil, err
 	}
-	missing, err := p.missingKeys(f.Config.Keys)
+	missing, err := missingKeys(p, f.Config.Keys)
 	if err != nil {
 		return nil, err
 	}
 	switch {
-	case f.Config.Program != nil && p.notInstalled(f.Config) != "":
+	case f.Config.Program != nil && notInstalled(p, f.Config) != "":
 		f.Why = diag.New(
 			diag.AuthRequired,
 			"using %s: %s is not installed, or not in the PATH",
 			it.Ref,
-			p.notInstalled(f.Config),
+			notInstalled(p, f.Config),
 		).
 			WithReason("no_program")
 	case !a.AllowsProvider(it.Ref.ID):
@@ -74,22 +75,22 @@ func (p *Project) Provider(ctx context.Context, id string) (*FoundProvider, erro
 	return f, nil
 }
 
-// NamedProvider returns the provider that a person or a directive names: by its id, or by the
-// last part of an id below ProviderDir, as the commands for providers accept it.
-func (p *Project) NamedProvider(ctx context.Context, name string) (*FoundProvider, error) {
-	f, err := p.Provider(ctx, name)
+// Named returns the provider that a person or a directive names: by its id, or by the
+// last part of an id below Dir, as the commands for providers accept it.
+func Named(ctx context.Context, p *project.Project, name string) (*Provider, error) {
+	f, err := Find(ctx, p, name)
 	if diag.CodeOf(err) != diag.ToolNotFound {
 		return f, err
 	}
-	s, err := p.FindProvider(ctx, name)
+	s, err := StateOf(ctx, p, name)
 	if err != nil {
 		return nil, err
 	}
-	return p.Provider(ctx, s.Ref)
+	return Find(ctx, p, s.Ref)
 }
 
 // notInstalled returns the program of a provider if this machine does not have it.
-func (p *Project) notInstalled(c *provider.Config) string {
+func notInstalled(p *project.Project, c *provider.Config) string {
 	if c.Program == nil {
 		return ""
 	}
@@ -100,11 +101,11 @@ func (p *Project) notInstalled(c *provider.Config) string {
 	return ""
 }
 
-// ProviderKeys returns the values of the keys of the providers of a thread.
-func (p *Project) ProviderKeys(ctx context.Context, services []*threads.Service) (map[string]string, error) {
+// Keys returns the values of the keys of the providers of a thread.
+func Keys(ctx context.Context, p *project.Project, services []*threads.Service) (map[string]string, error) {
 	out := map[string]string{}
 	for _, s := range services {
-		f, err := p.Provider(ctx, s.Provider.ID)
+		f, err := Find(ctx, p, s.Provider.ID)
 		if err != nil {
 			return nil, err
 		}
@@ -118,7 +119,7 @@ func (p *Project) ProviderKeys(ctx context.Context, services []*threads.Service)
 }
 
 // missingKeys returns the keys that the user does not have.
-func (p *Project) missingKeys(names []string) ([]string, error) {
+func missingKeys(p *project.Project, names []string) ([]string, error) {
 	found, err := p.Env.KeyValues(names)
 	return slices.DeleteFunc(slices.Clone(names), func(name string) bool {
 		return found[name] != ""

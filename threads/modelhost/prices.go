@@ -1,4 +1,4 @@
-package project
+package modelhost
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/internal/tree"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/resolve"
@@ -15,14 +16,14 @@ import (
 )
 
 // PriceWarnings returns which prices of the models of a thread are old.
-func (p *Project) PriceWarnings(ctx context.Context, services []*threads.Service) ([]string, error) {
-	age, err := p.PricesAge(ctx)
+func PriceWarnings(ctx context.Context, p *project.Project, services []*threads.Service) ([]string, error) {
+	age, err := PricesAge(ctx, p)
 	if err != nil {
 		return nil, err
 	}
 	var out []string
 	for _, s := range services {
-		f, err := p.Provider(ctx, s.Provider.ID)
+		f, err := Find(ctx, p, s.Provider.ID)
 		if err != nil {
 			return nil, err
 		}
@@ -37,15 +38,15 @@ func (p *Project) PriceWarnings(ctx context.Context, services []*threads.Service
 
 // priceSettings returns config:agent/prices as it was when it was read first: one thread needs it
 // several times.
-func (p *Project) priceSettings(ctx context.Context) (*resolve.Settings, error) {
-	return p.prices.Get(ctx, struct{}{}, func() (*resolve.Settings, error) {
+func priceSettings(ctx context.Context, p *project.Project) (*resolve.Settings, error) {
+	return p.PriceSettings.Get(ctx, struct{}{}, func() (*resolve.Settings, error) {
 		return p.Resolver.Config(ctx, "agent/prices")
 	})
 }
 
-// PricedProvider parses a provider item and sets the prices of config:agent/prices. The
+// Priced parses a provider item and sets the prices of config:agent/prices. The
 // config is nil exactly if the error is not nil.
-func (p *Project) PricedProvider(ctx context.Context, it *resolve.Item) (*provider.Config, error) {
+func Priced(ctx context.Context, p *project.Project, it *resolve.Item) (*provider.Config, error) {
 	c, found := provider.Parse(
 		it.Ref.ID,
 		&tree.Doc{Root: it.Meta.Fields, Pos: it.Meta.Pos},
@@ -56,7 +57,7 @@ func (p *Project) PricedProvider(ctx context.Context, it *resolve.Item) (*provid
 			diag.WithPath(found, it.Path()),
 		)
 	}
-	s, err := p.priceSettings(ctx)
+	s, err := priceSettings(ctx, p)
 	if err != nil {
 		return nil, err
 	}
@@ -82,8 +83,8 @@ func (p *Project) PricedProvider(ctx context.Context, it *resolve.Item) (*provid
 }
 
 // PricesAge is the age at which prices are reported as old.
-func (p *Project) PricesAge(ctx context.Context) (time.Duration, error) {
-	s, err := p.priceSettings(ctx)
+func PricesAge(ctx context.Context, p *project.Project) (time.Duration, error) {
+	s, err := priceSettings(ctx, p)
 	if err != nil {
 		return 0, err
 	}
@@ -114,12 +115,12 @@ type PricesAbove struct {
 
 // Prices returns the prices of every model. Problem is set where a price is missing, or
 // is old.
-func (p *Project) Prices(ctx context.Context) ([]ModelPrices, error) {
-	all, err := p.Providers(ctx)
+func Prices(ctx context.Context, p *project.Project) ([]ModelPrices, error) {
+	all, err := States(ctx, p)
 	if err != nil {
 		return nil, err
 	}
-	age, err := p.PricesAge(ctx)
+	age, err := PricesAge(ctx, p)
 	out := []ModelPrices{}
 	for _, s := range all {
 		if s.Config == nil {
@@ -137,6 +138,7 @@ func (p *Project) Prices(ctx context.Context) ([]ModelPrices, error) {
 	return out, err
 }
 
+// PricesOf returns the prices of a model. Problem is set as in Prices.
 func PricesOf(c *provider.Config, m *provider.Model, now time.Time, age time.Duration) ModelPrices {
 	out := ModelPrices{
 		Provider: c.ID,

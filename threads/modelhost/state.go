@@ -1,4 +1,4 @@
-package project
+package modelhost
 
 import (
 	"cmp"
@@ -13,6 +13,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec"
 	"github.com/ryeos/rye/internal/credentials"
+	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/internal/suggest"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/policy"
@@ -21,8 +22,8 @@ import (
 	"github.com/ryeos/rye/threads/provider"
 )
 
-// ProviderDir is the directory of the ids that can be named by their last part.
-const ProviderDir = "rye/agent/providers/"
+// Dir is the directory of the ids that can be named by their last part.
+const Dir = "rye/agent/providers/"
 
 // KeyState is where one key of a provider comes from.
 type KeyState struct {
@@ -31,8 +32,8 @@ type KeyState struct {
 	Short  bool   `json:"short,omitempty"`  // logs show it
 }
 
-// ProviderState is a provider item and whether it can be used here.
-type ProviderState struct {
+// State is a provider item and whether it can be used here.
+type State struct {
 	Ref     string            `json:"ref"`
 	Dialect string            `json:"dialect,omitempty"`
 	Billing string            `json:"billing,omitempty"`
@@ -46,7 +47,7 @@ type ProviderState struct {
 	Tested  bool              `json:"tested"`        // set by modelsetup.MarkTested
 	Why     string            `json:"why,omitempty"` // it is not usable
 	Code    diag.Code         `json:"code,omitempty"`
-	Answers *bool             `json:"answers,omitempty"` // nil if it was not asked; see AskProviders
+	Answers *bool             `json:"answers,omitempty"` // nil if it was not asked; see Ask
 	State   string            `json:"state"`             // in two or three words; see Describe
 
 	Item    *resolve.Item    `json:"-"`
@@ -54,13 +55,13 @@ type ProviderState struct {
 	refusal error            // nil if it is usable
 }
 
-// Providers returns every provider item that a ref finds, in the order of their ids.
-func (p *Project) Providers(ctx context.Context) ([]*ProviderState, error) {
+// States returns every provider item that a ref finds, in the order of their ids.
+func States(ctx context.Context, p *project.Project) ([]*State, error) {
 	entries, err := p.Resolver.All(ctx, item.Tool)
 	if err != nil {
 		return nil, err
 	}
-	var out []*ProviderState
+	var out []*State
 	for _, e := range entries {
 		if e.Shadow {
 			continue
@@ -69,7 +70,7 @@ func (p *Project) Providers(ctx context.Context) ([]*ProviderState, error) {
 		if err != nil || it.Support() || it.Meta.ToolType != exec.ProviderType {
 			continue // an item that is not readable has no type; rye verify reports it
 		}
-		s, err := p.providerState(ctx, it)
+		s, err := providerState(ctx, p, it)
 		if err != nil {
 			return nil, err
 		}
@@ -78,20 +79,20 @@ func (p *Project) Providers(ctx context.Context) ([]*ProviderState, error) {
 	return out, nil
 }
 
-// FindProvider returns the provider item with an id, or the one of rye/agent/providers
+// StateOf returns the provider item with an id, or the one of rye/agent/providers
 // with that last part.
-func (p *Project) FindProvider(ctx context.Context, name string) (*ProviderState, error) {
-	all, err := p.Providers(ctx)
+func StateOf(ctx context.Context, p *project.Project, name string) (*State, error) {
+	all, err := States(ctx, p)
 	if err != nil {
 		return nil, err
 	}
 	var known []string
 	for _, s := range all {
 		id := strings.TrimPrefix(s.Ref, "tool:")
-		if id == strings.TrimPrefix(name, "tool:") || id == ProviderDir+name {
+		if id == strings.TrimPrefix(name, "tool:") || id == Dir+name {
 			return s, nil
 		}
-		known = append(known, strings.TrimPrefix(id, ProviderDir))
+		known = append(known, strings.TrimPrefix(id, Dir))
 	}
 	missing := diag.New(diag.ToolNotFound, "finding the provider %q: no space has a provider with that id", name).
 		WithReason("no_provider_item").WithDetail("known", known)
@@ -104,11 +105,11 @@ func (p *Project) FindProvider(ctx context.Context, name string) (*ProviderState
 // askWithin bounds the question to a service whether it is there.
 const askWithin = 2 * time.Second
 
-// AskProviders asks the services of the usable providers at once whether they are there,
+// Ask asks the services of the usable providers at once whether they are there,
 // and sets Answers. No key is sent.
 // Services are asked without a key, all at once and for at most two seconds. Any response of the
 // host is an answer.
-func AskProviders(ctx context.Context, p *Project, all []*ProviderState) {
+func Ask(ctx context.Context, p *project.Project, all []*State) {
 	within, cancel := context.WithTimeout(ctx, askWithin)
 	defer cancel()
 	var asked sync.WaitGroup
@@ -125,7 +126,7 @@ func AskProviders(ctx context.Context, p *Project, all []*ProviderState) {
 }
 
 // Describe sets State of providers.
-func Describe(all []*ProviderState) {
+func Describe(all []*State) {
 	for _, s := range all {
 		s.State = s.Status()
 		// The items of rye are tested with the services that they name.
@@ -138,7 +139,8 @@ func Describe(all []*ProviderState) {
 	}
 }
 
-func (s *ProviderState) Status() string {
+// Status returns the state of a provider in two or three words.
+func (s *State) Status() string {
 	var why *diag.Error
 	errors.As(s.refusal, &why)
 	switch {
@@ -164,8 +166,8 @@ func (s *ProviderState) Status() string {
 	return "not usable"
 }
 
-func (p *Project) providerState(ctx context.Context, it *resolve.Item) (*ProviderState, error) {
-	s := &ProviderState{
+func providerState(ctx context.Context, p *project.Project, it *resolve.Item) (*State, error) {
+	s := &State{
 		Ref:    it.Ref.String(),
 		Tiers:  map[string]string{},
 		Models: []string{},
@@ -179,7 +181,7 @@ func (p *Project) providerState(ctx context.Context, it *resolve.Item) (*Provide
 		Item:  it,
 	}
 	var err error
-	if s.Config, err = p.PricedProvider(ctx, it); err != nil {
+	if s.Config, err = Priced(ctx, p, it); err != nil {
 		s.refuse(err)
 		return s, nil
 	}
@@ -199,8 +201,8 @@ func (p *Project) providerState(ctx context.Context, it *resolve.Item) (*Provide
 		s.refuse(p.Resolver.Provider(it, "passing keys to "+s.Ref))
 	case s.Config.Program != nil && p.Resolver.Provider(it, "passing your login to "+s.Ref) != nil:
 		s.refuse(p.Resolver.Provider(it, "passing your login to "+s.Ref))
-	case p.notInstalled(s.Config) != "":
-		s.refuse(diag.New(diag.AuthRequired, "%s is not installed, or not in the PATH", p.notInstalled(s.Config)).
+	case notInstalled(p, s.Config) != "":
+		s.refuse(diag.New(diag.AuthRequired, "%s is not installed, or not in the PATH", notInstalled(p, s.Config)).
 			WithReason("no_program"))
 	case !a.AllowsProvider(it.Ref.ID):
 		s.refuse(diag.New(diag.PolicyDenied, "providers of config:%s does not permit it", policy.AllowanceID))
@@ -211,19 +213,19 @@ func (p *Project) providerState(ctx context.Context, it *resolve.Item) (*Provide
 	case len(missing) > 0:
 		s.refuse(diag.New(diag.AuthRequired, "%s is not set", strings.Join(missing, ", ")).
 			WithReason("provider_key").
-			WithDetail("provider", strings.TrimPrefix(strings.TrimPrefix(s.Ref, "tool:"), ProviderDir)))
+			WithDetail("provider", strings.TrimPrefix(strings.TrimPrefix(s.Ref, "tool:"), Dir)))
 	default:
 		s.Usable = true
 	}
 	return s, nil
 }
 
-func (s *ProviderState) refuse(err error) {
+func (s *State) refuse(err error) {
 	s.Code, s.Why, s.refusal = diag.CodeOf(err), err.Error(), err
 }
 
 // Check returns why the provider cannot be used, nil if it can.
-func (s *ProviderState) Check(doing string) error {
+func (s *State) Check(doing string) error {
 	if s.refusal == nil {
 		return nil
 	}
@@ -231,7 +233,7 @@ func (s *ProviderState) Check(doing string) error {
 }
 
 // findKeys sets where the keys come from, and returns the missing ones.
-func (s *ProviderState) findKeys(k credentials.Keys) (missing []string, err error) {
+func (s *State) findKeys(k credentials.Keys) (missing []string, err error) {
 	found, err := k.Find(s.Config.Keys...)
 	for _, name := range s.Config.Keys {
 		short := found[name].Value != "" && credentials.Short(found[name].Value)
