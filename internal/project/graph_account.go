@@ -307,9 +307,9 @@ func (a *RunAccount) Settles() bool {
 	return a.owner != nil || a.again
 }
 
-// endAccounts releases the accounts of runs that no process runs any more, the lowest
+// EndAccounts releases the accounts of runs that no process runs any more, the lowest
 // first.
-func (p *Project) endAccounts(ctx context.Context, runs []string, state string) error {
+func (p *Project) EndAccounts(ctx context.Context, runs []string, state string) error {
 	return p.WithStore(ctx, func(s *store.Store) (err error) {
 		for _, id := range runs {
 			err = errors.Join(err, s.End(ctx, id, state, ""))

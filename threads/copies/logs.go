@@ -10,11 +10,12 @@ import (
 	"github.com/ryeos/rye/exec/graph"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/threads"
+	"github.com/ryeos/rye/threads/control"
 	"github.com/ryeos/rye/threads/store"
 )
 
 // Logs returns what the logs of the project state, the one that began first at first.
-func Logs(ctx context.Context, p *project.Project, known map[string]*project.ListedThread) ([]LoggedThread, error) {
+func Logs(ctx context.Context, p *project.Project, known map[string]*control.Entry) ([]LoggedThread, error) {
 	ids, err := graph.IDs(p.Spaces.ProjectDir)
 	if err != nil {
 		return nil, err
@@ -50,7 +51,7 @@ type LoggedThread struct {
 
 // compare adds what the registry knows. A thread whose parent has completed cannot be
 // resumed: its money would be that of an account that is closed.
-func (l *LoggedThread) compare(known map[string]*project.ListedThread) {
+func (l *LoggedThread) compare(known map[string]*control.Entry) {
 	t := known[l.ID]
 	if t == nil {
 		return

@@ -8,6 +8,7 @@ import (
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/threads"
+	"github.com/ryeos/rye/threads/control"
 	"github.com/ryeos/rye/threads/prepare"
 	"github.com/ryeos/rye/threads/settings"
 	"github.com/ryeos/rye/threads/store"
@@ -73,13 +74,13 @@ func (r *Run) Admit(
 			return l, r.Account.Owned(err)
 		}
 		// A thread whose process was stopped runs for the registry until it is settled.
-		_, err = r.Project.Listed(ctx, func(*store.Store) ([]store.Cost, error) {
+		_, err = control.ListFrom(ctx, r.Project, func(*store.Store) ([]store.Cost, error) {
 			return nil, nil
 		})
 		if err != nil {
 			return l, err
 		}
-		if err := project.Pause(ctx, placePause); err != nil {
+		if err := control.Pause(ctx, placePause); err != nil {
 			return l, err
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/threads"
+	"github.com/ryeos/rye/threads/control"
 	"github.com/ryeos/rye/threads/copies"
 )
 
@@ -279,7 +280,7 @@ func decidedNow(
 	want threads.Reply,
 ) (goesOn bool, err error) {
 	dir := p.Spaces.ProjectDir
-	for end := time.Now().Add(project.AnswerWait); ; {
+	for end := time.Now().Add(control.AnswerWait); ; {
 		running := graph.Owner(ctx, dir, id) >= 0
 		got, err := threads.ReplyTo(dir, id, q.ID)
 		switch {
@@ -296,9 +297,9 @@ func decidedNow(
 		case !running:
 			return true, nil
 		case time.Now().After(end):
-			return false, diag.New(diag.Timeout, "answering %s: its process has not taken the answer after %s; it reads it before the question expires", id, project.AnswerWait)
+			return false, diag.New(diag.Timeout, "answering %s: its process has not taken the answer after %s; it reads it before the question expires", id, control.AnswerWait)
 		}
-		if err := project.Pause(ctx, project.LookPause); err != nil {
+		if err := control.Pause(ctx, control.LookPause); err != nil {
 			return false, err
 		}
 	}

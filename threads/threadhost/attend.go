@@ -6,6 +6,7 @@ import (
 
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/threads"
+	"github.com/ryeos/rye/threads/control"
 )
 
 // FollowDirective runs a directive with a model. What a suspended thread asks is asked in
@@ -39,7 +40,7 @@ func attend(
 		case aerr != nil || !strings.EqualFold(answer, "yes") && !strings.EqualFold(answer, "no"):
 			return r, nil // it stays suspended
 		case strings.EqualFold(answer, "no"):
-			return p.Decline(ctx, r.ThreadID)
+			return control.Decline(ctx, p, r.ThreadID)
 		}
 		next := *o
 		next.Message = ""

@@ -10,6 +10,7 @@ import (
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/threads"
 	"github.com/ryeos/rye/threads/compact"
+	"github.com/ryeos/rye/threads/control"
 	"github.com/ryeos/rye/threads/settings"
 )
 
@@ -111,7 +112,7 @@ func pendingNext(p *project.Project, id string) (*threads.Link, error) {
 
 // HandsOff returns the last thread of a chain, if another one can go on with its work.
 func HandsOff(p *project.Project, id string) (string, error) {
-	links, err := p.ThreadChain(id)
+	links, err := control.Chain(p, id)
 	if err != nil {
 		return "", err
 	}

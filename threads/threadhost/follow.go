@@ -8,6 +8,7 @@ import (
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/threads"
+	"github.com/ryeos/rye/threads/control"
 	"github.com/ryeos/rye/threads/handle"
 )
 
@@ -24,7 +25,7 @@ func followThread(
 	if err != nil {
 		return nil, err
 	}
-	id = p.EndOfChain(id)
+	id = control.EndOfChain(p, id)
 	s, err := threads.ReadStarted(p.Spaces.ProjectDir, id)
 	if err != nil {
 		return nil, err
@@ -72,7 +73,7 @@ func ContinueOrFollow(
 	id string,
 	o *Options,
 ) (*threads.Result, error) {
-	s, err := threads.ReadStarted(p.Spaces.ProjectDir, p.EndOfChain(id))
+	s, err := threads.ReadStarted(p.Spaces.ProjectDir, control.EndOfChain(p, id))
 	if err == nil && s.State == threads.Completed && s.Parent == "" {
 		return followThread(ctx, p, id, o)
 	}

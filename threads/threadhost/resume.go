@@ -9,6 +9,7 @@ import (
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/threads"
+	"github.com/ryeos/rye/threads/control"
 	"github.com/ryeos/rye/threads/copies"
 	"github.com/ryeos/rye/threads/prepare"
 	"github.com/ryeos/rye/threads/transcript"
@@ -25,7 +26,7 @@ func Resume(
 	if err != nil {
 		return nil, err
 	}
-	id = p.EndOfChain(id)
+	id = control.EndOfChain(p, id)
 	s, err := threads.ReadStarted(p.Spaces.ProjectDir, id)
 	if err != nil {
 		return nil, err

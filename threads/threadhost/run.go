@@ -18,6 +18,7 @@ import (
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/resolve"
 	"github.com/ryeos/rye/threads"
+	"github.com/ryeos/rye/threads/control"
 	"github.com/ryeos/rye/threads/copies"
 	"github.com/ryeos/rye/threads/heads"
 	"github.com/ryeos/rye/threads/message"
@@ -91,8 +92,8 @@ func (r *Run) end(ctx context.Context) func(*threads.Result, error) (*threads.Re
 			return nil, err
 		}
 		own := r.describe(res)
-		err = errors.Join(err, r.Project.Rested(
-			ctx,
+		err = errors.Join(err, control.Rested(
+			ctx, r.Project,
 			r.Stored().ID,
 			res.Status,
 		))
@@ -182,7 +183,7 @@ func (r *Run) params(ctx context.Context) (threads.Params, error) {
 		Decided:     r.decided,
 		Took:        r.took,
 	}
-	watch := project.WatchWaiting(ctx, p)
+	watch := control.WatchWaiting(ctx, p)
 	out.Observe = func(l transcript.Line) {
 		watch(r.id, &l)
 		if r.Options.Observe != nil {

@@ -17,6 +17,7 @@ import (
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/threads"
+	"github.com/ryeos/rye/threads/control"
 	"github.com/ryeos/rye/threads/threadhost"
 	"github.com/ryeos/rye/threads/transcript"
 )
@@ -55,15 +56,15 @@ func ThreadDirective(
 		go relay(within, p, s.ThreadID, decide)
 	}
 	limit := time.Duration(s.Limits.DurationSeconds)*time.Second + threadhost.PlaceWait
-	waited, err := p.WaitThreads(ctx, []string{s.ThreadID}, limit, false)
+	waited, err := control.Wait(ctx, p, []string{s.ThreadID}, limit, false)
 	for diag.CodeOf(err) == diag.Timeout && ctx.Err() == nil && hasAsked(p, s.ThreadID) {
-		waited, err = p.WaitThreads(ctx, []string{s.ThreadID}, limit, false) // its limit is without the time of its questions
+		waited, err = control.Wait(ctx, p, []string{s.ThreadID}, limit, false) // its limit is without the time of its questions
 	}
 	if err != nil {
 		if ctx.Err() != nil && o.Above == nil { // it is cancelled with its client
-			_, cerr := p.EndRun(
-				context.WithoutCancel(ctx),
-				p.EndOfChain(s.ThreadID),
+			_, cerr := control.End(
+				context.WithoutCancel(ctx), p,
+				control.EndOfChain(p, s.ThreadID),
 				threads.Cancelled,
 			)
 			err = errors.Join(err, cerr)
@@ -79,7 +80,7 @@ func ThreadDirective(
 
 // hasAsked reports whether a thread of a chain asked a person about a call.
 func hasAsked(p *project.Project, id string) bool {
-	lines, err := transcript.Read(p.Spaces.ProjectDir, p.EndOfChain(id))
+	lines, err := transcript.Read(p.Spaces.ProjectDir, control.EndOfChain(p, id))
 	return err == nil &&
 		slices.ContainsFunc(lines, func(l transcript.Line) bool {
 			return l.Event == "approval_requested"
@@ -89,7 +90,7 @@ func hasAsked(p *project.Project, id string) bool {
 // outcome returns the state and result of a thread, as its caller reads it.
 func outcome(p *project.Project, id, state string) (map[string]any, error) {
 	out := map[string]any{"thread_id": id, "state": state}
-	res, err := p.RunResult(id)
+	res, err := control.Result(p, id)
 	if diag.CodeOf(err) == diag.ThreadState { // it has not ended
 		return out, nil
 	}

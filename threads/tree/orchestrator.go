@@ -16,6 +16,7 @@ import (
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/threads"
+	"github.com/ryeos/rye/threads/control"
 	"github.com/ryeos/rye/threads/store"
 	"github.com/ryeos/rye/threads/threadhost"
 	"github.com/ryeos/rye/threads/transcript"
@@ -92,7 +93,7 @@ func (o orchestration) reached(ctx context.Context, word string) (string, error)
 	yes := graphhost.IsPerson(o.in.Call)
 	if !yes && o.from != "" {
 		err = o.p.WithStore(ctx, func(s *store.Store) (err error) {
-			yes, err = s.Reaches(ctx, o.from, project.ChainRoot(o.p.Spaces.ProjectDir, id))
+			yes, err = s.Reaches(ctx, o.from, control.ChainRoot(o.p.Spaces.ProjectDir, id))
 			return err
 		})
 	} else if s, serr := threads.ReadStarted(o.p.Spaces.ProjectDir, id); !yes && serr == nil {
@@ -128,7 +129,7 @@ func (o orchestration) one(ctx context.Context) (string, error) {
 
 // own reports whether a thread is the caller, or one that it continues.
 func (o orchestration) own(id string) bool {
-	return o.from != "" && project.ChainRoot(o.p.Spaces.ProjectDir, id) == o.from
+	return o.from != "" && control.ChainRoot(o.p.Spaces.ProjectDir, id) == o.from
 }
 
 // several returns the threads of the parameter thread_ids, in its order.
@@ -156,7 +157,7 @@ func (o orchestration) wait(ctx context.Context) (any, error) {
 		return nil, err
 	}
 	limit := time.Duration(o.whole("timeout", 600)) * time.Second
-	_, err = o.p.WaitThreads(ctx, ids, limit, o.text("until") == "any")
+	_, err = control.Wait(ctx, o.p, ids, limit, o.text("until") == "any")
 	if err != nil && diag.CodeOf(err) != diag.Timeout {
 		return nil, err
 	}
@@ -173,7 +174,7 @@ func (o orchestration) wait(ctx context.Context) (any, error) {
 
 // result returns the state and result of a thread, or that it runs.
 func (o orchestration) result(ctx context.Context, id string) (map[string]any, error) {
-	last := o.p.EndOfChain(id)
+	last := control.EndOfChain(o.p, id)
 	s, err := graph.Status(ctx, o.p.Spaces.ProjectDir, last)
 	if err != nil {
 		return nil, err
@@ -209,7 +210,7 @@ func (o orchestration) aggregate(ctx context.Context) (any, error) {
 		case threads.Failed, threads.Cancelled, threads.Killed:
 			failed++
 		}
-		s, err := threadhost.Summary(ctx, o.p, o.p.EndOfChain(id))
+		s, err := threadhost.Summary(ctx, o.p, control.EndOfChain(o.p, id))
 		if err == nil {
 			spend += s.Cost.Spend
 		}
@@ -225,7 +226,7 @@ func (o orchestration) aggregate(ctx context.Context) (any, error) {
 
 // active returns the threads that run, of those that the caller reaches.
 func (o orchestration) active(ctx context.Context) (any, error) {
-	all, err := o.p.Threads(ctx, false)
+	all, err := control.List(ctx, o.p, false)
 	if err != nil {
 		return nil, err
 	}
@@ -235,7 +236,7 @@ func (o orchestration) active(ctx context.Context) (any, error) {
 			return nil, err
 		}
 	}
-	out := []project.ListedThread{}
+	out := []control.Entry{}
 	for _, t := range all {
 		if t.State != threads.Running || root != "" && t.Root != root {
 			continue
@@ -264,10 +265,10 @@ func (o orchestration) end(ctx context.Context, state string) (any, error) {
 	case o.own(id) && state == threads.Killed:
 		return nil, diag.New(diag.ThreadState, "ending %s: a thread cannot kill itself; cancel_thread ends it", id).WithDetail("id", id)
 	case o.own(id):
-		_, err = o.p.AskToEnd(ctx, o.p.EndOfChain(id), state)
+		_, err = control.AskToEnd(ctx, o.p, control.EndOfChain(o.p, id), state)
 		return map[string]any{"thread_id": id, "state": threads.Running}, err
 	}
-	s, err := o.p.EndRun(ctx, o.p.EndOfChain(id), state)
+	s, err := control.End(ctx, o.p, control.EndOfChain(o.p, id), state)
 	if err != nil {
 		return nil, err
 	}
@@ -285,11 +286,11 @@ func (o orchestration) chain(ctx context.Context) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	tree, err := o.p.ThreadTree(ctx, project.ChainRoot(o.p.Spaces.ProjectDir, id))
+	tree, err := control.Tree(ctx, o.p, control.ChainRoot(o.p.Spaces.ProjectDir, id))
 	if err != nil {
 		return nil, err
 	}
-	links, err := o.p.ThreadChain(id)
+	links, err := control.Chain(o.p, id)
 	return map[string]any{"tree": tree, "chain": links}, err
 }
 
@@ -318,7 +319,7 @@ func SearchThreads(
 	chainOnly bool,
 	q threads.Query,
 ) (hits []threads.Hit, truncated bool, err error) {
-	links, err := p.ThreadChain(id)
+	links, err := control.Chain(p, id)
 	if err != nil {
 		return nil, false, err
 	}
@@ -327,12 +328,12 @@ func SearchThreads(
 		ids = append(ids, l.ID)
 	}
 	if !chainOnly {
-		tree, err := p.ThreadTree(ctx, project.ChainRoot(p.Spaces.ProjectDir, id))
+		tree, err := control.Tree(ctx, p, control.ChainRoot(p.Spaces.ProjectDir, id))
 		if err != nil {
 			return nil, false, err
 		}
 		for _, t := range tree[1:] {
-			below, err := p.ThreadChain(t.ID)
+			below, err := control.Chain(p, t.ID)
 			if diag.CodeOf(err) == diag.ThreadNotFound {
 				continue // its process has not begun
 			}

@@ -7,8 +7,8 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec/graph"
 	"github.com/ryeos/rye/exec/graph/graphhost"
-	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/threads"
+	"github.com/ryeos/rye/threads/control"
 	"github.com/ryeos/rye/threads/threadhost"
 )
 
@@ -157,8 +157,8 @@ func (o orchestration) send(ctx context.Context) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	to, err := o.p.SendEvent(
-		ctx,
+	to, err := control.SendEvent(
+		ctx, o.p,
 		id,
 		o.text("event"),
 		o.in.Parameters["payload"],
@@ -171,8 +171,8 @@ func (o orchestration) send(ctx context.Context) (any, error) {
 	if to.State == graph.StateSuspended &&
 		to.Reason == "wait" &&
 		graphhost.IsPerson(o.in.Call) {
-		d := project.DueThread{ID: id} // a run that waits for the event continues
-		err = o.p.WakeThread(ctx, &d)
+		d := control.Due{ID: id} // a run that waits for the event continues
+		err = control.Wake(ctx, o.p, &d)
 		out["pid"] = d.PID
 	}
 	return out, err

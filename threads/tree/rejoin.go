@@ -11,6 +11,7 @@ import (
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/threads"
+	"github.com/ryeos/rye/threads/control"
 	"github.com/ryeos/rye/threads/store"
 	"github.com/ryeos/rye/threads/threadhost"
 )
@@ -87,9 +88,9 @@ func startedBy(
 			waits = slices.DeleteFunc(waits, func(r store.Row) bool {
 				return r.State != store.Created
 			})
-			return "", nil, p.EndChildren(ctx, waits, threads.Killed)
+			return "", nil, control.EndChildren(ctx, p, waits, threads.Killed)
 		}
-		if err := project.Pause(ctx, project.LookPause); err != nil {
+		if err := control.Pause(ctx, control.LookPause); err != nil {
 			return "", nil, err
 		}
 	}
@@ -112,15 +113,15 @@ func (s restState) interrupted() bool {
 // settledState returns the state of the last thread of a chain after what ends it has
 // ended it: child_policy can have asked it to.
 func settledState(ctx context.Context, p *project.Project, id string) (out restState, err error) {
-	for end := time.Now().Add(project.EndWait); ; {
-		list, err := p.Threads(ctx, false)
+	for end := time.Now().Add(control.EndWait); ; {
+		list, err := control.List(ctx, p, false)
 		if err != nil {
 			return out, err
 		}
-		if out.Summary, err = graph.Status(ctx, p.Spaces.ProjectDir, p.EndOfChain(id)); err != nil {
+		if out.Summary, err = graph.Status(ctx, p.Spaces.ProjectDir, control.EndOfChain(p, id)); err != nil {
 			return out, err
 		}
-		i := slices.IndexFunc(list, func(t project.ListedThread) bool {
+		i := slices.IndexFunc(list, func(t control.Entry) bool {
 			return t.ID == id
 		})
 		if i >= 0 {
@@ -131,7 +132,7 @@ func settledState(ctx context.Context, p *project.Project, id string) (out restS
 			time.Now().After(end) {
 			return out, nil
 		}
-		if err := project.Pause(ctx, project.LookPause); err != nil {
+		if err := control.Pause(ctx, control.LookPause); err != nil {
 			return out, err
 		}
 	}
@@ -151,32 +152,32 @@ type resumeStart struct {
 // continueProcess continues a thread in a process of its own, and returns the process when
 // the log has the line of it. The thread may do what it was started with.
 func continueProcess(ctx context.Context, p *project.Project, id string, start resumeStart) (pid int, err error) {
-	id = p.EndOfChain(id)
+	id = control.EndOfChain(p, id)
 	start.Resume = true
 	start.ThreadID = id
 	start.Locked = p.Env.Locked
 	start.Unlocked = p.Env.Unlocked
 	input, err := jsonx.Marshal(start)
-	if err != nil || len(input) > project.MaxDetach {
-		return 0, diag.New(diag.TooLarge, "continuing %s: the message has more than %d bytes", id, project.MaxDetach)
+	if err != nil || len(input) > control.MaxDetach {
+		return 0, diag.New(diag.TooLarge, "continuing %s: the message has more than %d bytes", id, control.MaxDetach)
 	}
 	before, err := threads.Resumed(p.Spaces.ProjectDir, id)
 	if err != nil {
 		return 0, err
 	}
-	limit := project.StartWait
+	limit := control.StartWait
 	if start.HandOff {
 		limit = handOffWait
 	}
-	return p.CarryOn(ctx, id, p.Env.ThreadArgs, input, limit, func() bool {
+	return control.ContinueDetached(ctx, p, id, p.Env.ThreadArgs, input, limit, func() bool {
 		n, err := threads.Resumed(p.Spaces.ProjectDir, id)
-		return err == nil && n > before && !start.HandOff || p.EndOfChain(id) != id
+		return err == nil && n > before && !start.HandOff || control.EndOfChain(p, id) != id
 	})
 }
 
 // resumeProcess is the body of the process that continues a thread. No person can be
 // asked.
-func resumeProcess(ctx context.Context, e *project.Env, m project.StartMessage) error {
+func resumeProcess(ctx context.Context, e *project.Env, m control.StartMessage) error {
 	id := m.Text("thread_id")
 	if !graph.IsID(id) {
 		return diag.New(diag.Usage, "reading what to continue: thread_id is missing")

@@ -15,6 +15,7 @@ import (
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/threads"
+	"github.com/ryeos/rye/threads/control"
 	"github.com/ryeos/rye/threads/threadhost"
 	"github.com/ryeos/rye/threads/transcript"
 )
@@ -44,10 +45,10 @@ func decider(p *project.Project, call exec.Call) threadhost.Decide {
 // used. A question that is not answered stays with the thread, for which its end is a denial.
 func relay(ctx context.Context, p *project.Project, id string, decide threadhost.Decide) {
 	log := &growing{}
-	for project.Pause(ctx, relayPause) == nil {
+	for control.Pause(ctx, relayPause) == nil {
 		grown := log.read(transcript.Base(p.Spaces.ProjectDir, id).Path(transcript.File))
 		if bytes.Contains(grown, []byte(`"event":"thread_continued"`)) {
-			if end := p.EndOfChain(id); end != id {
+			if end := control.EndOfChain(p, id); end != id {
 				id = end
 				log = &growing{}
 				continue
@@ -81,7 +82,7 @@ func relayOne(
 	within, end := context.WithCancelCause(within)
 	defer end(nil)
 	go func() { // another process answers first
-		for project.Pause(within, relayPause) == nil {
+		for control.Pause(within, relayPause) == nil {
 			r, err := threads.ReplyTo(p.Spaces.ProjectDir, id, q.ID)
 			if err != nil || r != nil {
 				if r != nil {
@@ -136,7 +137,7 @@ func (g *growing) read(path string) []byte {
 		return nil
 	}
 	defer f.Close()
-	b, err := io.ReadAll(io.NewSectionReader(f, g.at, project.MaxResultFile))
+	b, err := io.ReadAll(io.NewSectionReader(f, g.at, control.MaxResultFile))
 	if err != nil {
 		return nil
 	}

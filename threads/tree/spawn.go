@@ -12,6 +12,7 @@ import (
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/threads"
+	"github.com/ryeos/rye/threads/control"
 	"github.com/ryeos/rye/threads/copies"
 	"github.com/ryeos/rye/threads/message"
 	"github.com/ryeos/rye/threads/prepare"
@@ -133,11 +134,11 @@ func Spawn(
 		return nil, err
 	}
 	input, err := jsonx.Marshal(start)
-	if err != nil || len(input) > project.MaxDetach {
-		return nil, diag.New(diag.TooLarge, "starting %s: the inputs have more than %d bytes", o.Ref, project.MaxDetach)
+	if err != nil || len(input) > control.MaxDetach {
+		return nil, diag.New(diag.TooLarge, "starting %s: the inputs have more than %d bytes", o.Ref, control.MaxDetach)
 	}
-	input = append(append(input, project.AfterStart), p.Passed()...)
-	began, err := p.Detach(ctx, start.ThreadID, input, p.Env.ThreadArgs)
+	input = append(append(input, control.AfterStart), p.Passed()...)
+	began, err := control.Detach(ctx, p, start.ThreadID, input, p.Env.ThreadArgs)
 	if err != nil {
 		return nil, errors.Join(err, p.RevokeTokens(context.WithoutCancel(ctx), start.ThreadID, true))
 	}
@@ -183,7 +184,7 @@ func mintFor(
 // RunProcess is the body of the process of a detached thread. No person can be
 // asked here; the process that waits for the thread may ask one.
 func RunProcess(ctx context.Context, e *project.Env, in io.Reader) (err error) {
-	m, err := project.ReadStart(in)
+	m, err := control.ReadStart(in)
 	if err != nil {
 		return err
 	}
@@ -194,7 +195,7 @@ func RunProcess(ctx context.Context, e *project.Env, in io.Reader) (err error) {
 	if err != nil {
 		return err
 	}
-	p, err := e.OpenDetached(ctx, id, m)
+	p, err := control.OpenDetached(ctx, e, id, m)
 	if err != nil {
 		return err
 	}

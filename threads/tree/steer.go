@@ -7,6 +7,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec/graph"
 	"github.com/ryeos/rye/internal/project"
+	"github.com/ryeos/rye/threads/control"
 	"github.com/ryeos/rye/threads/threadhost"
 )
 
@@ -31,7 +32,7 @@ func HandOff(
 			return "", err
 		}
 		_, err = continueProcess(ctx, p, from, resumeStart{Message: text, HandOff: true})
-		return p.EndOfChain(from), err
+		return control.EndOfChain(p, from), err
 	}
 	if err := askToHandOff(p, from, text, by); err != nil {
 		return "", err
@@ -47,7 +48,7 @@ func HandOff(
 		if time.Now().After(end) {
 			return "", diag.New(diag.Timeout, "handing off %s: its turn has not ended after %s; another thread goes on after it", from, handOffWait)
 		}
-		if err := project.Pause(ctx, project.LookPause); err != nil {
+		if err := control.Pause(ctx, control.LookPause); err != nil {
 			return "", err
 		}
 	}
@@ -56,7 +57,7 @@ func HandOff(
 // nextOf returns the thread that continues another, also if it has no log yet, or "". It
 // reads the chain once: a log that appears between two readings would be in neither answer.
 func nextOf(p *project.Project, from string) (string, error) {
-	links, err := p.ThreadChain(from)
+	links, err := control.Chain(p, from)
 	if err != nil {
 		return "", err
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/threads"
+	"github.com/ryeos/rye/threads/control"
 	"github.com/ryeos/rye/threads/heads"
 	"github.com/ryeos/rye/threads/store"
 	"github.com/ryeos/rye/threads/transcript"
@@ -88,7 +89,7 @@ func Rebuild(ctx context.Context, p *project.Project) (*Rebuilt, error) {
 		return nil, err
 	}
 	// Threads whose processes were stopped are settled as ever.
-	_, err = p.Listed(ctx, func(*store.Store) ([]store.Cost, error) {
+	_, err = control.ListFrom(ctx, p, func(*store.Store) ([]store.Cost, error) {
 		return nil, nil
 	})
 	return b.report, err

@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/ryeos/rye/diag"
-	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/threads"
+	"github.com/ryeos/rye/threads/control"
 	"github.com/ryeos/rye/threads/store"
 	"github.com/ryeos/rye/threads/transcript"
 )
@@ -23,7 +23,7 @@ func (b *rebuilder) readFormer(ctx context.Context, old *store.Store) ([]store.E
 		return nil, err
 	}
 	for i := range running {
-		if l := &running[i]; !project.IsOrphan(ctx, l) {
+		if l := &running[i]; !control.IsOrphan(ctx, l) {
 			return nil, stillRuns(l.Thread, l.Project)
 		}
 	}

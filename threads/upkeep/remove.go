@@ -15,6 +15,7 @@ import (
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/internal/tree"
 	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/threads/control"
 	"github.com/ryeos/rye/threads/copies"
 	"github.com/ryeos/rye/threads/heads"
 	"github.com/ryeos/rye/threads/threadhost"
@@ -64,11 +65,11 @@ func Remove(ctx context.Context, p *project.Project, o Options) (*Report, error)
 		}
 	}
 	// A thread whose process was stopped is settled by its log: what it reserved is free.
-	registered, err := p.Threads(ctx, false)
+	registered, err := control.List(ctx, p, false)
 	if err != nil {
 		return nil, err
 	}
-	known := map[string]*project.ListedThread{}
+	known := map[string]*control.Entry{}
 	for i := range registered {
 		known[registered[i].ID] = &registered[i]
 	}
@@ -164,7 +165,7 @@ func retention(ctx context.Context, p *project.Project, o *Options) error {
 // damage returns why the logs of a tree are evidence that stays, "" if they are intact.
 func damage(ctx context.Context, p *project.Project, ids []string) (string, error) {
 	for _, id := range ids {
-		rep, err := p.VerifyRun(ctx, id)
+		rep, err := control.Verify(ctx, p, id)
 		if err != nil {
 			return "", err
 		}

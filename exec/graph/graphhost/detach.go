@@ -11,6 +11,7 @@ import (
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/primary"
+	"github.com/ryeos/rye/threads/control"
 )
 
 // detachedRun is what the process of a detached run reads from its stdin.
@@ -60,15 +61,15 @@ func StartDetached(
 		Unlocked:  p.Env.Unlocked,
 	}
 	input, err := jsonx.Marshal(d)
-	if err != nil || len(input) > project.MaxDetach {
-		return nil, diag.New(diag.TooLarge, "starting %s: the inputs have more than %d bytes", it.Ref, project.MaxDetach)
+	if err != nil || len(input) > control.MaxDetach {
+		return nil, diag.New(diag.TooLarge, "starting %s: the inputs have more than %d bytes", it.Ref, control.MaxDetach)
 	}
-	return p.Detach(ctx, d.RunID, input, args)
+	return control.Detach(ctx, p, d.RunID, input, args)
 }
 
 // RunDetached is the body of the process of a detached run.
 func RunDetached(ctx context.Context, e *project.Env, in io.Reader) error {
-	m, err := project.ReadStart(in)
+	m, err := control.ReadStart(in)
 	if err != nil {
 		return err
 	}
@@ -76,7 +77,7 @@ func RunDetached(ctx context.Context, e *project.Env, in io.Reader) error {
 	if err != nil {
 		return err
 	}
-	p, err := e.OpenDetached(ctx, id, m)
+	p, err := control.OpenDetached(ctx, e, id, m)
 	if err != nil {
 		return err
 	}

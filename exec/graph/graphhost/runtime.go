@@ -25,6 +25,7 @@ import (
 	"github.com/ryeos/rye/primary/agent"
 	"github.com/ryeos/rye/resolve"
 	"github.com/ryeos/rye/threads"
+	"github.com/ryeos/rye/threads/control"
 	"github.com/ryeos/rye/threads/copies"
 	"github.com/ryeos/rye/threads/transcript"
 )
@@ -267,7 +268,7 @@ func runGraph(
 			o.Warn(f)
 		}
 	}
-	params.Child, params.Progress, params.Event, params.Ask, params.NoSuspend = child, o.Progress, project.WithWaiting(project.WatchWaiting(ctx, p), o.event()), asker(ctx, in.Asking), o.NoSuspend
+	params.Child, params.Progress, params.Event, params.Ask, params.NoSuspend = child, o.Progress, control.WithWaiting(control.WatchWaiting(ctx, p), o.event()), asker(ctx, in.Asking), o.NoSuspend
 	params.Present = o.Confirm != nil || in.Asking != nil
 	params.AcceptChanged, params.Space = o.AcceptChanged &&
 		!p.Env.Locked, transcript.Space(it.Root.Space)
@@ -313,7 +314,7 @@ func resultData(r *graph.Result) map[string]any {
 
 // Params returns the parameters that every run of a graph of this project needs.
 func Params(ctx context.Context, p *project.Project, held policy.Held) (graph.Params, error) {
-	out, err := p.EndParams(ctx)
+	out, err := control.EndParams(ctx, p)
 	if err != nil {
 		return graph.Params{}, err
 	}
@@ -323,7 +324,9 @@ func Params(ctx context.Context, p *project.Project, held policy.Held) (graph.Pa
 	out.Snapshot = p.WriteRecord(out.Signer)
 	out.Results = nodeResults(p)
 	out.Risk = itemcheck.Risk(ctx, p.Resolver)
-	out.Number = p.NumberRun
+	out.Number = func(ctx context.Context, id string, inputs map[string]any) (int64, error) {
+		return control.Number(ctx, p, id, inputs)
+	}
 	if p.Copied != nil {
 		// a result would be one of other files
 		out.Copy = p.Copied.ID

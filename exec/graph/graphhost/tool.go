@@ -18,6 +18,7 @@ import (
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/primary"
 	"github.com/ryeos/rye/threads"
+	"github.com/ryeos/rye/threads/control"
 )
 
 // Tool is the function of the tool with which models handle runs. Its caller
@@ -171,11 +172,11 @@ func (c graphsCall) walk(ctx context.Context, operation, id string) (map[string]
 			return nil, diag.New(diag.Usage, "fork of rye/core/graphs/graphs: the parameter at is missing")
 		}
 		o.Fork = &graph.Fork{Run: id, At: c.text("at"), Set: set}
-		call, err = c.p.ForkCall(ctx, id)
+		call, err = control.ForkCall(ctx, c.p, id)
 	} else {
 		o.OneStep = operation == "step"
 		o.Set = set
-		if o.Resume, call, err = c.p.ResumeCall(ctx, id); err == nil && o.Resume != id {
+		if o.Resume, call, err = control.ResumeCall(ctx, c.p, id); err == nil && o.Resume != id {
 			err = c.mayResume(ctx, o.Resume)
 		}
 	}

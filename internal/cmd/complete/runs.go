@@ -7,6 +7,7 @@ import (
 	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/internal/cmd/env"
 	"github.com/ryeos/rye/internal/project"
+	"github.com/ryeos/rye/threads/control"
 	"github.com/ryeos/rye/threads/waiting"
 )
 
@@ -19,7 +20,7 @@ func Runs(ctx context.Context, c *cli.Call) []string {
 	if err != nil {
 		return nil
 	}
-	list, _ := project.NamedThreads(ctx, p) // without the registry there are no numbers
+	list, _ := control.ListNamed(ctx, p) // without the registry there are no numbers
 	var numbers, ids []string
 	for _, t := range list {
 		about := t.About + ", " + waiting.Age(c.Now().Sub(t.Started))

@@ -12,6 +12,7 @@ import (
 	"github.com/ryeos/rye/internal/cmd/env"
 	"github.com/ryeos/rye/internal/cmd/watch"
 	"github.com/ryeos/rye/internal/jsonx"
+	"github.com/ryeos/rye/threads/control"
 )
 
 // continueFlags are the flags of the commands that continue from a state.
@@ -143,7 +144,7 @@ func runGraphFork(ctx context.Context, c *cli.Call, o *graphOptions) error {
 	if err != nil {
 		return err
 	}
-	call, err := p.ForkCall(ctx, id)
+	call, err := control.ForkCall(ctx, p, id)
 	if err != nil {
 		return err
 	}

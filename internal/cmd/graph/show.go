@@ -13,6 +13,7 @@ import (
 	"github.com/ryeos/rye/internal/itemcheck"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/threads/control"
 )
 
 func graphValidateCommand() *cli.Command {
@@ -108,7 +109,7 @@ func runGraphShow(ctx context.Context, c *cli.Call, format string) error {
 	}
 	name := c.Args[0]
 	var ran graph.Ran
-	if id, err := p.FindThread(ctx, name); err == nil {
+	if id, err := control.Find(ctx, p, name); err == nil {
 		s, err := graph.Status(ctx, p.Spaces.ProjectDir, id)
 		if err != nil {
 			return err

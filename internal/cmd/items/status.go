@@ -16,6 +16,7 @@ import (
 	"github.com/ryeos/rye/internal/githook"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/internal/status"
+	"github.com/ryeos/rye/threads/control"
 	"github.com/ryeos/rye/trust"
 )
 
@@ -271,7 +272,7 @@ func some(list []string) string {
 
 // waitingLine returns the line about the questions that wait for the person, nil without one.
 func waitingLine(ctx context.Context, c *cli.Call, h *project.Project) (*statusLine, error) {
-	list, err := project.Waiting(ctx, h, false)
+	list, err := control.Waiting(ctx, h, false)
 	if err != nil || len(list) == 0 {
 		return nil, err
 	}

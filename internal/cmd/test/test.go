@@ -15,6 +15,7 @@ import (
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/primary"
 	"github.com/ryeos/rye/threads"
+	"github.com/ryeos/rye/threads/control"
 	"github.com/ryeos/rye/threads/testrun"
 	"github.com/ryeos/rye/threads/threadhost"
 )
@@ -171,7 +172,7 @@ func runTestRecord(ctx context.Context, c *cli.Call, o *testRecordOptions) error
 	if err != nil {
 		return err
 	}
-	id, err := h.FindThread(ctx, c.Arg(0))
+	id, err := control.Find(ctx, h, c.Arg(0))
 	if err == nil && len(o.models)+len(o.limits) > 0 {
 		return diag.New(diag.Usage, "recording %s: --model and --limit apply to a directive, and this is a thread", id)
 	}

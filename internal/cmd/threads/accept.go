@@ -10,6 +10,7 @@ import (
 	"github.com/ryeos/rye/internal/cmd/env"
 	"github.com/ryeos/rye/internal/cmd/watch"
 	"github.com/ryeos/rye/internal/project"
+	"github.com/ryeos/rye/threads/control"
 )
 
 func threadsAcceptCommand() *cli.Command {
@@ -38,7 +39,7 @@ removed, give the whole id: a log with that id can be begun again.`,
 			if err != nil {
 				return err
 			}
-			a, err := p.AcceptLog(ctx, id)
+			a, err := control.AcceptLog(ctx, p, id)
 			if err != nil {
 				return err
 			}

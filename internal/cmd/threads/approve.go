@@ -15,6 +15,7 @@ import (
 	"github.com/ryeos/rye/internal/dialog"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/threads"
+	"github.com/ryeos/rye/threads/control"
 	"github.com/ryeos/rye/threads/threadhost"
 	"github.com/ryeos/rye/threads/waiting"
 )
@@ -69,7 +70,7 @@ func chooseOpen(ctx context.Context, c *cli.Call) error {
 	if err != nil {
 		return err
 	}
-	list, err := project.Waiting(ctx, p, true)
+	list, err := control.Waiting(ctx, p, true)
 	if err != nil {
 		return err
 	}
@@ -122,7 +123,7 @@ func chooseOpen(ctx context.Context, c *cli.Call) error {
 	if p, err = e.Open(ctx, project.Strict); err != nil {
 		return err
 	}
-	return askOpen(ctx, c, p, p.EndOfChain(t.ID))
+	return askOpen(ctx, c, p, control.EndOfChain(p, t.ID))
 }
 
 // askOpen asks the open questions of a thread or run of a project, and continues it.
@@ -242,7 +243,7 @@ func askRun(ctx context.Context, c *cli.Call, p *project.Project, id string) err
 		if yes {
 			decision = graph.Once
 		}
-		if s, err = p.DecideRun(ctx, id, q.Node, decision); err != nil {
+		if s, err = control.Decide(ctx, p, id, q.Node, decision); err != nil {
 			return err
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/threads/activity"
+	"github.com/ryeos/rye/threads/control"
 	"github.com/ryeos/rye/threads/threadhost"
 	"github.com/ryeos/rye/threads/tree"
 )
@@ -33,7 +34,7 @@ that of the first; turns and costs are those of the chain so far.`,
 			if err != nil {
 				return err
 			}
-			links, err := p.ThreadChain(id)
+			links, err := control.Chain(p, id)
 			if err != nil {
 				return err
 			}

@@ -11,6 +11,7 @@ import (
 	"github.com/ryeos/rye/internal/cmd/watch"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/policy"
+	"github.com/ryeos/rye/threads/control"
 	"github.com/ryeos/rye/threads/store"
 )
 
@@ -80,7 +81,7 @@ func runThreadsCost(ctx context.Context, c *cli.Call, o *costOptions) error {
 	if err != nil {
 		return err
 	}
-	report, err := p.ThreadCosts(ctx, s, id, o.tree)
+	report, err := control.Costs(ctx, p, s, id, o.tree)
 	if err != nil {
 		return err
 	}
@@ -96,7 +97,7 @@ func runThreadsCost(ctx context.Context, c *cli.Call, o *costOptions) error {
 }
 
 // showTotal prints a line for each thread of a tree and of its chains, and their sum.
-func showTotal(u *cli.UI, r *project.CostReport) {
+func showTotal(u *cli.UI, r *control.CostReport) {
 	t := cli.NewTable("cost of a tree")
 	add := func(number int64, name string, s store.Sum, thread string) {
 		t.Add(

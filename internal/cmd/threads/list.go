@@ -16,6 +16,7 @@ import (
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/threads"
 	"github.com/ryeos/rye/threads/activity"
+	"github.com/ryeos/rye/threads/control"
 	"github.com/ryeos/rye/threads/copies"
 )
 
@@ -37,12 +38,12 @@ resume continues it. rye graph list lists the runs of graphs.`,
 			if err != nil {
 				return err
 			}
-			list, err := p.Threads(ctx, all)
+			list, err := control.List(ctx, p, all)
 			if err != nil {
 				return err
 			}
 			if active {
-				list = slices.DeleteFunc(list, func(t project.ListedThread) bool {
+				list = slices.DeleteFunc(list, func(t control.Entry) bool {
 					return t.State != threads.Running
 				})
 			}
@@ -85,7 +86,7 @@ func threadsTreeCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			list, err := p.ThreadTree(ctx, id)
+			list, err := control.Tree(ctx, p, id)
 			if err != nil {
 				return err
 			}
@@ -97,7 +98,7 @@ func threadsTreeCommand() *cli.Command {
 	}
 }
 
-func showThreadList(c *cli.Call, list []project.ListedThread) {
+func showThreadList(c *cli.Call, list []control.Entry) {
 	if len(list) == 0 {
 		c.UI.Out("no threads")
 		return

@@ -16,6 +16,7 @@ import (
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/threads"
 	"github.com/ryeos/rye/threads/activity"
+	"github.com/ryeos/rye/threads/control"
 	"github.com/ryeos/rye/threads/threadhost"
 	"github.com/ryeos/rye/threads/waiting"
 )
@@ -55,7 +56,7 @@ func runThreadsShow(ctx context.Context, c *cli.Call, items bool, text *textOpti
 	if err != nil {
 		return err
 	}
-	wait, err := project.WaitingOf(ctx, p, id)
+	wait, err := control.WaitingOf(ctx, p, id)
 	if err != nil {
 		return err
 	}
@@ -154,7 +155,7 @@ func runThreadsResult(ctx context.Context, c *cli.Call) error {
 	if err != nil {
 		return err
 	}
-	data, err := p.RunResult(id)
+	data, err := control.Result(p, id)
 	if err != nil {
 		return err
 	}

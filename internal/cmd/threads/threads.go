@@ -15,6 +15,7 @@ import (
 	"github.com/ryeos/rye/internal/jsonx"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/threads"
+	"github.com/ryeos/rye/threads/control"
 	"github.com/ryeos/rye/threads/transcript"
 )
 
@@ -63,7 +64,7 @@ answer is yes or no.`,
 				}
 				return err
 			}
-			s, err := p.AnswerRun(ctx, id, node, value)
+			s, err := control.Answer(ctx, p, id, node, value)
 			if err != nil {
 				return err
 			}
@@ -121,7 +122,7 @@ the first answer is used.`,
 			if forThread || prefix != "" || feedback != "" {
 				return diag.New(diag.Usage, "answering %s: --thread, --prefix and --feedback are for threads; it is a run of a graph", id)
 			}
-			s, err := p.DecideRun(ctx, id, node, decision)
+			s, err := control.Decide(ctx, p, id, node, decision)
 			if err != nil {
 				return err
 			}
@@ -169,7 +170,7 @@ func threadsSendCommand() *cli.Command {
 				}
 				payload = v
 			}
-			to, err := p.SendEvent(ctx, id, c.Args[1], payload, "person")
+			to, err := control.SendEvent(ctx, p, id, c.Args[1], payload, "person")
 			if err != nil {
 				return err
 			}
@@ -216,7 +217,7 @@ func runThreadsWait(ctx context.Context, c *cli.Call, timeout time.Duration, any
 			return err
 		}
 	}
-	list, err := p.WaitThreads(ctx, ids, timeout, anyOf)
+	list, err := control.Wait(ctx, p, ids, timeout, anyOf)
 	if err != nil {
 		return err
 	}
@@ -256,7 +257,7 @@ func runThreadsEnd(ctx context.Context, c *cli.Call, state string) error {
 	if err != nil {
 		return err
 	}
-	s, err := p.EndRun(ctx, id, state)
+	s, err := control.End(ctx, p, id, state)
 	if err != nil {
 		return err
 	}
@@ -306,7 +307,7 @@ func runThreadsVerify(ctx context.Context, c *cli.Call) error {
 	reports := []*transcript.Report{}
 	var findings []diag.Finding
 	for _, id := range ids {
-		rep, err := p.VerifyRun(ctx, id)
+		rep, err := control.Verify(ctx, p, id)
 		if diag.CodeOf(err) == diag.ThreadNotFound && len(c.Args) == 0 {
 			continue // a process was stopped before it created the log
 		}

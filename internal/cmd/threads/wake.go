@@ -8,6 +8,7 @@ import (
 	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/internal/cmd/env"
 	"github.com/ryeos/rye/internal/project"
+	"github.com/ryeos/rye/threads/control"
 )
 
 // wakeLook is the longest pause of rye threads wake --watch: a thread can be suspended
@@ -36,10 +37,10 @@ is answered as its expiry states. Run it from a timer, or with --watch until Ctr
 }
 
 func runThreadsWake(ctx context.Context, c *cli.Call, p *project.Project, watch bool) error {
-	started := []project.DueThread{}
-	tried := map[project.DueThread]bool{} // one that cannot be continued is tried once for a time
+	started := []control.Due{}
+	tried := map[control.Due]bool{} // one that cannot be continued is tried once for a time
 	for {
-		list, err := p.WaitingThreads(ctx)
+		list, err := control.AllDue(ctx, p)
 		if err != nil {
 			return err
 		}
@@ -54,7 +55,7 @@ func runThreadsWake(ctx context.Context, c *cli.Call, p *project.Project, watch 
 				continue
 			}
 			tried[d] = true
-			if err := p.WakeThread(ctx, &d); err != nil {
+			if err := control.Wake(ctx, p, &d); err != nil {
 				c.UI.Warn("%v", err)
 				continue
 			}

@@ -11,6 +11,7 @@ import (
 	"github.com/ryeos/rye/internal/dialog"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/threads"
+	"github.com/ryeos/rye/threads/control"
 	"github.com/ryeos/rye/threads/waiting"
 )
 
@@ -45,7 +46,7 @@ func FindRun(
 	p *project.Project,
 	typed string,
 ) (string, error) {
-	id, err := p.FindThread(ctx, typed)
+	id, err := control.Find(ctx, p, typed)
 	if diag.CodeOf(err) != diag.AmbiguousItem {
 		return id, err
 	}
@@ -101,5 +102,5 @@ func OpenLast(
 	if err != nil {
 		return p, id, err
 	}
-	return p, p.EndOfChain(id), nil
+	return p, control.EndOfChain(p, id), nil
 }

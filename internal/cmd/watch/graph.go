@@ -25,6 +25,7 @@ import (
 	"github.com/ryeos/rye/resolve"
 	"github.com/ryeos/rye/threads"
 	"github.com/ryeos/rye/threads/activity"
+	"github.com/ryeos/rye/threads/control"
 	"github.com/ryeos/rye/threads/transcript"
 )
 
@@ -344,7 +345,7 @@ func ResumeRun(
 	id string,
 	o graphhost.Options,
 ) error {
-	run, call, err := p.ResumeCall(ctx, id)
+	run, call, err := control.ResumeCall(ctx, p, id)
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/threads"
+	"github.com/ryeos/rye/threads/control"
 	"github.com/ryeos/rye/threads/threadhost"
 )
 
@@ -97,7 +98,7 @@ func DecideThread(
 	if r.Decision != threads.Deny {
 		return true, ResumeThread(ctx, c, p, id, &ResumeOptions{})
 	}
-	res, err := p.Decline(ctx, id)
+	res, err := control.Decline(ctx, p, id)
 	if res == nil {
 		return true, err
 	}

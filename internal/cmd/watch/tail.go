@@ -17,6 +17,7 @@ import (
 	"github.com/ryeos/rye/internal/liveview"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/threads/activity"
+	"github.com/ryeos/rye/threads/control"
 	"github.com/ryeos/rye/threads/transcript"
 )
 
@@ -134,7 +135,7 @@ func tailResult(ctx context.Context, c *cli.Call, p *project.Project, id string)
 	if graph.Owner(ctx, p.Spaces.ProjectDir, id) >= 0 {
 		return nil
 	}
-	data, err := p.RunResult(id)
+	data, err := control.Result(p, id)
 	if err != nil {
 		return nil // it has not ended
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/ryeos/rye/threads"
 	"github.com/ryeos/rye/threads/activity"
 	"github.com/ryeos/rye/threads/attach"
+	"github.com/ryeos/rye/threads/control"
 	"github.com/ryeos/rye/threads/message"
 	"github.com/ryeos/rye/threads/prepare"
 	"github.com/ryeos/rye/threads/threadhost"
@@ -164,7 +165,7 @@ func (o *ThreadOptions) replays(
 	if o.tools != "" && o.tools != "recorded" && o.tools != "run" {
 		return diag.New(diag.Usage, "reading --tools %q: it must be recorded or run", o.tools)
 	}
-	id, err := h.FindThread(ctx, o.Replay)
+	id, err := control.Find(ctx, h, o.Replay)
 	if err != nil {
 		return err
 	}

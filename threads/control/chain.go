@@ -1,17 +1,18 @@
-package project
+package control
 
 import (
+	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/threads"
 )
 
-// ThreadChain returns the threads of a chain, from its root.
-func (p *Project) ThreadChain(id string) ([]threads.Link, error) {
+// Chain returns the threads of a chain, from its root.
+func Chain(p *project.Project, id string) ([]threads.Link, error) {
 	return threads.Chain(p.Spaces.ProjectDir, id)
 }
 
 // EndOfChain returns the last thread of the chain of a thread that has a log. A run of a
 // graph is its own chain.
-func (p *Project) EndOfChain(id string) string {
+func EndOfChain(p *project.Project, id string) string {
 	return endOfChain(p.Spaces.ProjectDir, id)
 }
 

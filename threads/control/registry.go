@@ -1,4 +1,4 @@
-package project
+package control
 
 import (
 	"cmp"
@@ -12,6 +12,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec/graph"
 	"github.com/ryeos/rye/internal/proc"
+	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/threads"
 	"github.com/ryeos/rye/threads/handle"
@@ -20,8 +21,8 @@ import (
 	"github.com/ryeos/rye/threads/waiting"
 )
 
-// ListedThread is a thread, or a run with an account, as the registry has it.
-type ListedThread struct {
+// Entry is a thread, or a run with an account, as the registry has it.
+type Entry struct {
 	ID       string     `json:"thread_id"`
 	Kind     string     `json:"kind"` // thread or run
 	Item     string     `json:"directive"`
@@ -48,12 +49,12 @@ type ListedThread struct {
 // Waiting returns what waits for an answer of the person, the longest wait first: threads of the
 // project, or of all projects of the user account, and suspended runs of graphs of the
 // project. The registry of the account has only the runs that paid for threads.
-func Waiting(ctx context.Context, p *Project, all bool) ([]ListedThread, error) {
-	list, err := p.Threads(ctx, all)
+func Waiting(ctx context.Context, p *project.Project, all bool) ([]Entry, error) {
+	list, err := List(ctx, p, all)
 	if err != nil {
 		return nil, err
 	}
-	list = slices.DeleteFunc(list, func(t ListedThread) bool {
+	list = slices.DeleteFunc(list, func(t Entry) bool {
 		return t.Waiting == nil
 	})
 	runs, err := waiting.Runs(ctx, p.Spaces.ProjectDir)
@@ -61,14 +62,14 @@ func Waiting(ctx context.Context, p *Project, all bool) ([]ListedThread, error) 
 		return nil, err
 	}
 	for _, r := range runs {
-		isListed := slices.ContainsFunc(list, func(t ListedThread) bool {
+		isListed := slices.ContainsFunc(list, func(t Entry) bool {
 			return t.ID == r.ID
 		})
 		if !isListed {
-			list = append(list, listedRun(p.Spaces.ProjectDir, r))
+			list = append(list, entryOf(p.Spaces.ProjectDir, r))
 		}
 	}
-	slices.SortFunc(list, func(a, b ListedThread) int {
+	slices.SortFunc(list, func(a, b Entry) int {
 		return cmp.Or(
 			a.Waiting.Since.Compare(b.Waiting.Since),
 			cmp.Compare(a.ID, b.ID),
@@ -77,10 +78,10 @@ func Waiting(ctx context.Context, p *Project, all bool) ([]ListedThread, error) 
 	return list, nil
 }
 
-// listedRun returns a run of a project as an entry of such a list.
-func listedRun(project string, r waiting.Run) ListedThread {
+// entryOf returns a run of a project as an entry of such a list.
+func entryOf(project string, r waiting.Run) Entry {
 	started, _ := time.Parse(time.RFC3339Nano, r.Started) // rye wrote it
-	return ListedThread{
+	return Entry{
 		ID:      r.ID,
 		Kind:    "run",
 		Item:    r.Graph,
@@ -95,10 +96,10 @@ func listedRun(project string, r waiting.Run) ListedThread {
 	}
 }
 
-// Threads returns the threads of the project, the newest first, or those of all projects
+// List returns the threads of the project, the newest first, or those of all projects
 // of the user account.
-func (p *Project) Threads(ctx context.Context, all bool) ([]ListedThread, error) {
-	return p.Listed(ctx, func(s *store.Store) ([]store.Cost, error) {
+func List(ctx context.Context, p *project.Project, all bool) ([]Entry, error) {
+	return ListFrom(ctx, p, func(s *store.Store) ([]store.Cost, error) {
 		if all {
 			return s.Costs(ctx, "")
 		}
@@ -106,9 +107,9 @@ func (p *Project) Threads(ctx context.Context, all bool) ([]ListedThread, error)
 	})
 }
 
-// ThreadTree returns a thread with all below it: each follows its parent.
-func (p *Project) ThreadTree(ctx context.Context, id string) ([]ListedThread, error) {
-	list, err := p.Listed(ctx, func(s *store.Store) ([]store.Cost, error) {
+// Tree returns a thread with all below it: each follows its parent.
+func Tree(ctx context.Context, p *project.Project, id string) ([]Entry, error) {
+	list, err := ListFrom(ctx, p, func(s *store.Store) ([]store.Cost, error) {
 		row, err := s.Find(ctx, p.Spaces.ProjectDir, id)
 		if err != nil {
 			return nil, err
@@ -123,7 +124,7 @@ func (p *Project) ThreadTree(ctx context.Context, id string) ([]ListedThread, er
 			WithReason("no_thread").
 			WithDetail("id", id)
 	}
-	return inTree(list, func(t *ListedThread) (string, string, *int) {
+	return inTree(list, func(t *Entry) (string, string, *int) {
 		return t.ID, t.Parent, &t.Level
 	}), nil
 }
@@ -149,9 +150,9 @@ func inTree[T any](list []T, of func(*T) (id, parent string, level *int)) []T {
 	return out
 }
 
-// Listed reads the registry, which does not exist before the first thread.
-func (p *Project) Listed(ctx context.Context, read func(*store.Store) ([]store.Cost, error)) ([]ListedThread, error) {
-	out := []ListedThread{}
+// ListFrom reads the registry, which does not exist before the first thread.
+func ListFrom(ctx context.Context, p *project.Project, read func(*store.Store) ([]store.Cost, error)) ([]Entry, error) {
+	out := []Entry{}
 	if p.Dirs.State == "" {
 		return out, nil
 	}
@@ -167,18 +168,18 @@ func (p *Project) Listed(ctx context.Context, read func(*store.Store) ([]store.C
 		return nil, err
 	}
 	defer s.Close()
-	if err := p.settleOrphans(ctx, s); err != nil {
+	if err := settleOrphans(ctx, p, s); err != nil {
 		return nil, err
 	}
 	costs, err := read(s)
 	if err != nil {
 		return nil, err
 	}
-	if err := p.describe(ctx, s, costs); err != nil {
+	if err := describe(ctx, p, s, costs); err != nil {
 		return nil, err
 	}
 	for _, c := range costs {
-		t := ListedThread{
+		t := Entry{
 			Number:   c.Number,
 			Name:     c.Name,
 			ID:       c.Thread,
@@ -230,7 +231,7 @@ func IsOrphan(ctx context.Context, l *store.Lease) bool {
 // had reserved, and returns the rest to their parents. Of a thread that a run started,
 // which continues it, only the calls are settled. A thread of another project is left to
 // that project.
-func (p *Project) settleOrphans(ctx context.Context, s *store.Store) error {
+func settleOrphans(ctx context.Context, p *project.Project, s *store.Store) error {
 	running, err := s.Running(ctx)
 	if err != nil {
 		return err
@@ -244,7 +245,7 @@ func (p *Project) settleOrphans(ctx context.Context, s *store.Store) error {
 		if l.Project != p.Spaces.ProjectDir || !IsOrphan(ctx, l) { // others are settled in their project
 			continue
 		}
-		err := p.settleStopped(ctx, s, l, kinds[l.Parent] == "run")
+		err := settleStopped(ctx, p, s, l, kinds[l.Parent] == "run")
 		if err != nil {
 			return err
 		}
@@ -253,8 +254,9 @@ func (p *Project) settleOrphans(ctx context.Context, s *store.Store) error {
 }
 
 // settleStopped settles one thread, or run, whose process is gone.
-func (p *Project) settleStopped(
+func settleStopped(
 	ctx context.Context,
+	p *project.Project,
 	s *store.Store,
 	l *store.Lease,
 	ofRun bool,
@@ -270,8 +272,8 @@ func (p *Project) settleStopped(
 		}
 		return err
 	}
-	if l.State != store.Created && !p.neverBegan(l.Thread) {
-		switch err := p.settleOrphan(ctx, l.Thread); {
+	if l.State != store.Created && !neverBegan(p, l.Thread) {
+		switch err := settleOrphan(ctx, p, l.Thread); {
 		case diag.CodeOf(err) == diag.Cancelled:
 			return err
 		case !isLost(err): // it is settled, another process was faster, or a later command can do it
@@ -301,15 +303,15 @@ func isLost(err error) bool {
 
 // neverBegan reports whether the log of a thread has no line: its process was stopped
 // before, and nothing can continue it.
-func (p *Project) neverBegan(id string) bool {
+func neverBegan(p *project.Project, id string) bool {
 	lines, err := transcript.Read(p.Spaces.ProjectDir, id)
 	return err == nil && len(lines) == 0 || diag.CodeOf(err) == diag.ThreadNotFound
 }
 
-// FindThread returns the id of the thread, or run of a graph, of the project that a text
+// Find returns the id of the thread, or run of a graph, of the project that a text
 // names, as handle.Matches states. If several match, the error is AMBIGUOUS_ITEM with the
 // detail matches, the newest first.
-func (p *Project) FindThread(ctx context.Context, text string) (string, error) {
+func Find(ctx context.Context, p *project.Project, text string) (string, error) {
 	known := map[string]int64{}
 	ids, err := handle.Matches(p.Spaces.ProjectDir, text, func() ([]handle.Known, error) {
 		list, err := knownThreads(ctx, p)
@@ -349,23 +351,23 @@ const maxMatches = 9
 // settleOrphan records the end of a thread whose process was stopped, and asks the threads
 // that it started to end as child_policy states.
 // It writes thread_error with the reason, so that the registry can be computed from logs.
-func (p *Project) settleOrphan(ctx context.Context, id string) error {
-	params, err := p.EndParams(ctx)
+func settleOrphan(ctx context.Context, p *project.Project, id string) error {
+	params, err := EndParams(ctx, p)
 	if err != nil {
 		return err
 	}
-	err = p.markRun(ctx, p.EndOfChain(id), threads.Failed, params)
+	err = markRun(ctx, p, EndOfChain(p, id), threads.Failed, params)
 	if err != nil {
 		return err
 	}
-	return p.orphaned(ctx, id)
+	return orphaned(ctx, p, id)
 }
 
 // logRemoved is the reason of a thread that has completed and whose log was removed.
 const logRemoved = "removed"
 
 // isRemoved reports whether the log of a thread that has completed was removed.
-func isRemoved(t *ListedThread) bool {
+func isRemoved(t *Entry) bool {
 	if t.State != threads.Completed {
 		return false
 	}

@@ -1,4 +1,4 @@
-package project
+package control
 
 import (
 	"cmp"
@@ -9,16 +9,18 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec/graph"
+	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/threads"
 	"github.com/ryeos/rye/threads/handle"
 	"github.com/ryeos/rye/threads/store"
 	"github.com/ryeos/rye/threads/waiting"
 )
 
-// NumberRun returns the number of a new run. A run that the registry cannot record works
+// Number returns the number of a new run. A run that the registry cannot record works
 // without one: it needs no account as long as it starts no thread.
-func (p *Project) NumberRun(
+func Number(
 	ctx context.Context,
+	p *project.Project,
 	id string,
 	inputs map[string]any,
 ) (n int64, err error) {
@@ -45,7 +47,7 @@ func (p *Project) NumberRun(
 
 // knownThreads returns the threads and runs of the user account. A text that is not a number is
 // also found without the registry, which a later version can have written.
-func knownThreads(ctx context.Context, p *Project) (out []handle.Known, err error) {
+func knownThreads(ctx context.Context, p *project.Project) (out []handle.Known, err error) {
 	err = p.WithStore(ctx, func(s *store.Store) error {
 		list, err := s.Handles(ctx, "")
 		for _, h := range list {
@@ -60,17 +62,17 @@ func knownThreads(ctx context.Context, p *Project) (out []handle.Known, err erro
 	return out, err
 }
 
-// NamedThread is a thread or run of the project as a completion offers it.
-type NamedThread struct {
+// Named is a thread or run of the project as a completion offers it.
+type Named struct {
 	ID      string
 	Number  int64  // 0 if it has none
 	About   string // the directive or graph
 	Started time.Time
 }
 
-// NamedThreads returns the threads and runs of the project that have a log, the newest first. It
+// ListNamed returns the threads and runs of the project that have a log, the newest first. It
 // reads no log.
-func NamedThreads(ctx context.Context, p *Project) ([]NamedThread, error) {
+func ListNamed(ctx context.Context, p *project.Project) ([]Named, error) {
 	ids, err := graph.IDs(p.Spaces.ProjectDir)
 	if err != nil {
 		return nil, err
@@ -91,9 +93,9 @@ func NamedThreads(ctx context.Context, p *Project) ([]NamedThread, error) {
 		}
 		return err
 	})
-	out := make([]NamedThread, 0, len(ids))
+	out := make([]Named, 0, len(ids))
 	for _, id := range ids {
-		t := NamedThread{
+		t := Named{
 			ID:      id,
 			Number:  handles[id].Number,
 			About:   id[:strings.LastIndexByte(id, '-')],
@@ -104,7 +106,7 @@ func NamedThreads(ctx context.Context, p *Project) ([]NamedThread, error) {
 		}
 		out = append(out, t)
 	}
-	slices.SortFunc(out, func(a, b NamedThread) int {
+	slices.SortFunc(out, func(a, b Named) int {
 		return cmp.Or(
 			b.Started.Compare(a.Started),
 			cmp.Compare(b.ID, a.ID),
@@ -115,7 +117,7 @@ func NamedThreads(ctx context.Context, p *Project) ([]NamedThread, error) {
 
 // describe completes rows of the registry that an earlier version wrote: they get numbers, and
 // names and questions as the logs state them.
-func (p *Project) describe(ctx context.Context, s *store.Store, costs []store.Cost) error {
+func describe(ctx context.Context, p *project.Project, s *store.Store, costs []store.Cost) error {
 	var list []store.Handle
 	at := map[string]*store.Cost{}
 	for i := range costs {
@@ -123,7 +125,7 @@ func (p *Project) describe(ctx context.Context, s *store.Store, costs []store.Co
 		if c.Number > 0 && c.Described || c.Kind != "thread" && c.Kind != "run" {
 			continue
 		}
-		h := p.handleOf(ctx, c)
+		h := handleOf(ctx, p, c)
 		c.Name = *h.Name
 		c.Waiting = *h.Waiting
 		list = append(list, h)
@@ -147,7 +149,7 @@ func (p *Project) describe(ctx context.Context, s *store.Store, costs []store.Co
 
 // handleOf reads the name of a thread and its question in the logs. A log that cannot be read
 // is the error of the commands that read it.
-func (p *Project) handleOf(ctx context.Context, c *store.Cost) store.Handle {
+func handleOf(ctx context.Context, p *project.Project, c *store.Cost) store.Handle {
 	name := ""
 	wait := ""
 	s, err := threads.ReadStarted(c.Project, c.Thread)

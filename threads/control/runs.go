@@ -1,4 +1,4 @@
-package project
+package control
 
 import (
 	"context"
@@ -14,6 +14,7 @@ import (
 	"github.com/ryeos/rye/internal/dotpath"
 	"github.com/ryeos/rye/internal/jsonx"
 	"github.com/ryeos/rye/internal/openat"
+	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/primary"
@@ -25,7 +26,7 @@ import (
 // ResumeCall returns the call that continues a run, and the run to resume: the parent
 // of a run waits for it and continues it, so it is the topmost run that has not
 // completed.
-func (p *Project) ResumeCall(ctx context.Context, id string) (run string, call primary.Call, err error) {
+func ResumeCall(ctx context.Context, p *project.Project, id string) (run string, call primary.Call, err error) {
 	dir := p.Spaces.ProjectDir
 	s, err := graph.Status(ctx, dir, id)
 	if err != nil {
@@ -38,13 +39,13 @@ func (p *Project) ResumeCall(ctx context.Context, id string) (run string, call p
 		}
 		s = parent
 	}
-	call, err = p.runCall(s)
+	call, err = runCall(p, s)
 	return s.ID, call, err
 }
 
 // ForkCall verifies the log of a run and returns the call that starts its graph again.
-func (p *Project) ForkCall(ctx context.Context, id string) (primary.Call, error) {
-	rep, err := p.VerifyRun(ctx, id)
+func ForkCall(ctx context.Context, p *project.Project, id string) (primary.Call, error) {
+	rep, err := Verify(ctx, p, id)
 	if err == nil {
 		err = rep.Err()
 	}
@@ -55,11 +56,11 @@ func (p *Project) ForkCall(ctx context.Context, id string) (primary.Call, error)
 	if err != nil {
 		return primary.Call{}, err
 	}
-	return p.runCall(s)
+	return runCall(p, s)
 }
 
 // runCall returns the call of a run's graph with the inputs of the run.
-func (p *Project) runCall(s *graph.Summary) (primary.Call, error) {
+func runCall(p *project.Project, s *graph.Summary) (primary.Call, error) {
 	ref, err := item.ParseRef(s.Graph, item.Tool)
 	if err != nil {
 		return primary.Call{}, err
@@ -71,11 +72,12 @@ func (p *Project) runCall(s *graph.Summary) (primary.Call, error) {
 // AnswerWait is how long AnswerRun waits for the process of a run to take an answer.
 const AnswerWait = 5 * time.Second
 
-// AnswerRun answers a question of a run as a person. If a process runs it, AnswerRun
+// Answer answers a question of a run as a person. If a process runs it, AnswerRun
 // waits until that process has taken the answer; the error is THREAD_STATE if it took
 // another one first. The state that it returns is that of the run afterwards.
-func (p *Project) AnswerRun(
+func Answer(
 	ctx context.Context,
+	p *project.Project,
 	id, node, text string,
 ) (*graph.Summary, error) {
 	run, asks, want, err := graph.Answer(
@@ -90,12 +92,13 @@ func (p *Project) AnswerRun(
 	if err != nil {
 		return nil, err
 	}
-	return p.answered(ctx, id, run, asks, want)
+	return answered(ctx, p, id, run, asks, want)
 }
 
-// DecideRun answers the question about a call of a run with graph.Once or graph.Deny.
-func (p *Project) DecideRun(
+// Decide answers the question about a call of a run with graph.Once or graph.Deny.
+func Decide(
 	ctx context.Context,
+	p *project.Project,
 	id, node, decision string,
 ) (*graph.Summary, error) {
 	run, asks, want, err := graph.Decide(
@@ -110,12 +113,13 @@ func (p *Project) DecideRun(
 	if err != nil {
 		return nil, err
 	}
-	return p.answered(ctx, id, run, asks, want)
+	return answered(ctx, p, id, run, asks, want)
 }
 
 // answered waits until the process of a run, if there is one, has taken an answer.
-func (p *Project) answered(
+func answered(
 	ctx context.Context,
+	p *project.Project,
 	id, run, asks string,
 	want any,
 ) (*graph.Summary, error) {
@@ -155,8 +159,9 @@ func Pause(ctx context.Context, d time.Duration) error {
 // SendEvent writes an event into the inbox of the run that a run waits for, itself or
 // a run below it, and returns the state of that run. A thread reads its events before its
 // next turn. by is who sends it.
-func (p *Project) SendEvent(
+func SendEvent(
 	ctx context.Context,
+	p *project.Project,
 	id, event string,
 	payload any,
 	by string,
@@ -164,7 +169,7 @@ func (p *Project) SendEvent(
 	if !dotpath.IsName(event) {
 		return nil, diag.New(diag.Usage, "sending to %s: %q is not the name of an event: letters, digits, _ and -, not a digit or - first", id, event)
 	}
-	s, err := graph.Deepest(ctx, p.Spaces.ProjectDir, p.EndOfChain(id))
+	s, err := graph.Deepest(ctx, p.Spaces.ProjectDir, EndOfChain(p, id))
 	if err != nil {
 		return nil, err
 	}
@@ -186,9 +191,9 @@ func (p *Project) SendEvent(
 
 // AskToEnd asks the process of a run to stop, or kills it. running is false if it has
 // none.
-func (p *Project) AskToEnd(ctx context.Context, id, state string) (running bool, err error) {
+func AskToEnd(ctx context.Context, p *project.Project, id, state string) (running bool, err error) {
 	dir := p.Spaces.ProjectDir
-	id = p.EndOfChain(id)
+	id = EndOfChain(p, id)
 	pid := graph.Owner(ctx, dir, id)
 	if pid < 0 {
 		return false, nil
@@ -214,13 +219,14 @@ func (p *Project) AskToEnd(ctx context.Context, id, state string) (running bool,
 // markRuns records the end of a run and of the runs that it called. The process of a
 // killed run was also that of the runs above it. ended: a process was ended, which may
 // have recorded it itself.
-func (p *Project) markRuns(
+func markRuns(
 	ctx context.Context,
+	p *project.Project,
 	id, state string,
 	ended bool,
 ) (*graph.Summary, error) {
 	dir := p.Spaces.ProjectDir
-	params, err := p.EndParams(ctx)
+	params, err := EndParams(ctx, p)
 	if err != nil {
 		return nil, err
 	}
@@ -232,7 +238,7 @@ func (p *Project) markRuns(
 	for _, c := range below {
 		others = append(others, c.ID)
 	}
-	own := p.markRun(ctx, id, state, params)
+	own := markRun(ctx, p, id, state, params)
 	s, err := graph.Status(ctx, dir, id)
 	switch {
 	case err != nil:
@@ -249,12 +255,12 @@ func (p *Project) markRuns(
 		}
 	}
 	for _, other := range append(others, above...) {
-		err := p.markRun(ctx, other, state, params)
+		err := markRun(ctx, p, other, state, params)
 		if err != nil && diag.CodeOf(err) != diag.ThreadState {
 			return nil, err
 		}
 	}
-	return s, p.endAccounts(ctx, slices.Concat(others, []string{id}, above), state)
+	return s, p.EndAccounts(ctx, slices.Concat(others, []string{id}, above), state)
 }
 
 // signalRun interrupts the process of a run, or kills it.
@@ -275,8 +281,8 @@ func signalRun(pid int, kill bool) error {
 // MaxResultFile bounds the result of a thread or run, in bytes.
 const MaxResultFile = 16 << 20
 
-// RunResult returns the result of a thread or run that has ended.
-func (p *Project) RunResult(id string) (map[string]any, error) {
+// Result returns the result of a thread or run that has ended.
+func Result(p *project.Project, id string) (map[string]any, error) {
 	doing := "reading the result of " + id
 	b, _, err := openat.Read(
 		p.Spaces.ProjectDir,
@@ -305,8 +311,8 @@ func (p *Project) RunResult(id string) (map[string]any, error) {
 	return data, nil
 }
 
-// VerifyRun verifies the log of a run.
-func (p *Project) VerifyRun(ctx context.Context, id string) (*transcript.Report, error) {
+// Verify verifies the log of a run.
+func Verify(ctx context.Context, p *project.Project, id string) (*transcript.Report, error) {
 	return transcript.Verify(ctx, transcript.Params{
 		Project: p.Spaces.ProjectDir,
 		ID:      id,
@@ -316,7 +322,7 @@ func (p *Project) VerifyRun(ctx context.Context, id string) (*transcript.Report,
 }
 
 // AcceptLog has the log of a run continued from its present state, which is an earlier one than this account wrote.
-func (p *Project) AcceptLog(ctx context.Context, id string) (*transcript.Accepted, error) {
+func AcceptLog(ctx context.Context, p *project.Project, id string) (*transcript.Accepted, error) {
 	return transcript.Accept(ctx, transcript.Params{
 		Project: p.Spaces.ProjectDir,
 		ID:      id,

@@ -1,9 +1,10 @@
-package project
+package control
 
 import (
 	"context"
 	"sync/atomic"
 
+	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/threads/store"
 	"github.com/ryeos/rye/threads/transcript"
 	"github.com/ryeos/rye/threads/waiting"
@@ -11,7 +12,7 @@ import (
 
 // noteWaiting records in the registry what a thread or run waits for, as its log states. The
 // account of a chain has the question of its last thread.
-func noteWaiting(ctx context.Context, p *Project, id string) error {
+func noteWaiting(ctx context.Context, p *project.Project, id string) error {
 	dir := p.Spaces.ProjectDir
 	w, err := waiting.Of(ctx, dir, id)
 	if err != nil {
@@ -31,7 +32,7 @@ func noteWaiting(ctx context.Context, p *Project, id string) error {
 // WatchWaiting returns a function that receives each line of a log after it was written, and
 // keeps what the registry has of the questions up to date. It returns no error: rye threads
 // rebuild and the next question record the same again.
-func WatchWaiting(ctx context.Context, p *Project) func(id string, l *transcript.Line) {
+func WatchWaiting(ctx context.Context, p *project.Project) func(id string, l *transcript.Line) {
 	ctx = context.WithoutCancel(ctx)
 	var open atomic.Bool // of one log or several: a question can be open
 	return func(id string, l *transcript.Line) {
@@ -61,7 +62,7 @@ func WithWaiting(watch, event func(string, *transcript.Line)) func(string, *tran
 }
 
 // WaitingOf returns the open question of a thread or run, from the registry if it has it.
-func WaitingOf(ctx context.Context, p *Project, id string) (*waiting.Wait, error) {
+func WaitingOf(ctx context.Context, p *project.Project, id string) (*waiting.Wait, error) {
 	var h store.Handle
 	err := p.WithStore(ctx, func(s *store.Store) (err error) {
 		h, _, err = s.Handle(ctx, id, 0)

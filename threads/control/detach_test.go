@@ -1,6 +1,6 @@
 //go:build unix
 
-package project
+package control
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/resolve/space"
 	"github.com/ryeos/rye/threads/transcript"
 )
@@ -17,18 +18,18 @@ import (
 func TestUnstartedRunLeavesNothing(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	p := &Project{
-		Env:    &Env{Self: "/bin/sh", Environ: os.Environ},
+	p := &project.Project{
+		Env:    &project.Env{Self: "/bin/sh", Environ: os.Environ},
 		Spaces: &space.Spaces{ProjectDir: dir, Roots: []*space.Root{space.NewDir(space.Project, "", dir, false)}},
 	}
 	given, end := context.WithCancel(t.Context())
 	end()
 	// exec: the process that is ended is the one that keeps the log open.
-	_, err := p.Detach(given, "gone-1", nil, []string{"-c", "exec sleep 600"})
+	_, err := Detach(given, p, "gone-1", nil, []string{"-c", "exec sleep 600"})
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("the start that was given up: %v", err)
 	}
-	_, err = p.Detach(t.Context(), "ended-1", nil, []string{"-c", "echo broken >&2"})
+	_, err = Detach(t.Context(), p, "ended-1", nil, []string{"-c", "echo broken >&2"})
 	if diag.CodeOf(err) != diag.ExecutionFailed {
 		t.Errorf("the process that ended: %v", err)
 	}

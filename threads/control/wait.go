@@ -1,4 +1,4 @@
-package project
+package control
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec/graph"
 	"github.com/ryeos/rye/internal/procwatch"
+	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/threads"
 	"github.com/ryeos/rye/threads/store"
 	"github.com/ryeos/rye/threads/transcript"
@@ -24,18 +25,19 @@ const (
 
 // waiter waits for threads and runs of one project.
 type waiter struct {
-	p     *Project
+	p     *project.Project
 	watch *procwatch.Watch
 	looks bool // the system does not report about one of them
 }
 
-// WaitThreads waits until all of some threads and runs rest, or any of them, and returns
+// Wait waits until all of some threads and runs rest, or any of them, and returns
 // their states in the same order; the state of one that still runs is running. Of a thread
 // that is continued, it waits for the last of its chain. The system
 // wakes the waiter when the result of one is written, or its process ends. After the limit
 // the error is TIMEOUT.
-func (p *Project) WaitThreads(
+func Wait(
 	ctx context.Context,
+	p *project.Project,
 	ids []string,
 	limit time.Duration,
 	anyOf bool,
@@ -44,14 +46,14 @@ func (p *Project) WaitThreads(
 	defer cancel()
 	ids = slices.Clone(ids)
 	for {
-		out, err := p.waitThreads(ctx, within, ids, limit, anyOf)
+		out, err := waitFor(ctx, within, p, ids, limit, anyOf)
 		if err != nil {
 			return nil, err
 		}
 		on := false
 		for i, s := range out {
 			if s.State == graph.StateContinued {
-				end := p.EndOfChain(ids[i])
+				end := EndOfChain(p, ids[i])
 				on = on || end != ids[i]
 				ids[i] = end
 			}
@@ -62,8 +64,8 @@ func (p *Project) WaitThreads(
 	}
 }
 
-func (p *Project) waitThreads(
-	ctx, within context.Context,
+func waitFor(
+	ctx, within context.Context, p *project.Project,
 	ids []string,
 	limit time.Duration,
 	anyOf bool,
@@ -87,7 +89,7 @@ func (p *Project) waitThreads(
 			return nil, err
 		case len(left) == 0 || anyOf && len(left) < len(ids):
 			w.closed(within, out)
-			return out, p.settleWaited(ctx, out)
+			return out, settleWaited(ctx, p, out)
 		}
 		err = w.next(within, pause)
 		if err != nil && ctx.Err() != nil {
@@ -180,12 +182,12 @@ func (w *waiter) closed(ctx context.Context, waited []*graph.Summary) {
 }
 
 // settleWaited settles the threads whose process was stopped.
-func (p *Project) settleWaited(ctx context.Context, waited []*graph.Summary) error {
+func settleWaited(ctx context.Context, p *project.Project, waited []*graph.Summary) error {
 	for _, s := range waited {
 		if s.Reason != threads.Orphaned {
 			continue
 		}
-		_, err := p.Listed(ctx, func(*store.Store) ([]store.Cost, error) {
+		_, err := ListFrom(ctx, p, func(*store.Store) ([]store.Cost, error) {
 			return nil, nil
 		})
 		return err

@@ -1,4 +1,4 @@
-package project
+package control
 
 import (
 	"context"
@@ -6,28 +6,30 @@ import (
 	"strings"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/threads/store"
 )
 
 // CostReport is what a thread cost, with the threads of its chain, and what those below it
 // cost.
 type CostReport struct {
-	Threads []ThreadCost      `json:"threads"` // each follows its parent
+	Threads []ChainCost       `json:"threads"` // each follows its parent
 	Total   store.Sum         `json:"total"`
 	Models  []store.ModelCost `json:"models"` // of all threads
 }
 
-// ThreadCost is the cost of one chain of threads.
-type ThreadCost struct {
+// ChainCost is the cost of one chain of threads.
+type ChainCost struct {
 	store.Cost
 	Level int `json:"level"` // below the first of the report
 }
 
-// ThreadCosts returns the cost of a thread, by its id, the beginning of it, or the id of
+// Costs returns the cost of a thread, by its id, the beginning of it, or the id of
 // any thread of its chain; with tree also the cost of all threads below it. The total
 // counts each call once.
-func (p *Project) ThreadCosts(
+func Costs(
 	ctx context.Context,
+	p *project.Project,
 	s *store.Store,
 	id string,
 	tree bool,
@@ -35,7 +37,7 @@ func (p *Project) ThreadCosts(
 	row, err := s.Find(ctx, p.Spaces.ProjectDir, id)
 	if diag.CodeOf(err) == diag.ThreadNotFound {
 		// The account of a chain is that of its first thread.
-		if later, ferr := p.FindThread(ctx, id); ferr == nil {
+		if later, ferr := Find(ctx, p, id); ferr == nil {
 			row, err = s.Find(ctx, p.Spaces.ProjectDir, ChainRoot(p.Spaces.ProjectDir, later))
 		}
 	}
@@ -48,14 +50,14 @@ func (p *Project) ThreadCosts(
 	}
 	out := &CostReport{Models: []store.ModelCost{}}
 	for _, c := range costs {
-		p.addLinks(&c)
-		out.Threads = append(out.Threads, ThreadCost{Cost: c})
+		addLinks(p, &c)
+		out.Threads = append(out.Threads, ChainCost{Cost: c})
 		out.Total.Add(c.Own)
 		for _, m := range c.Models {
 			out.addModel(m)
 		}
 	}
-	out.Threads = inTree(out.Threads, func(t *ThreadCost) (string, string, *int) {
+	out.Threads = inTree(out.Threads, func(t *ChainCost) (string, string, *int) {
 		return t.Thread, t.Parent, &t.Level
 	})
 	slices.SortFunc(out.Models, func(a, b store.ModelCost) int {
@@ -76,8 +78,8 @@ func (r *CostReport) addModel(m store.ModelCost) {
 
 // addLinks adds the threads of a chain that made no call. Without its log, a chain has
 // those that the store knows.
-func (p *Project) addLinks(c *store.Cost) {
-	links, err := p.ThreadChain(c.Thread)
+func addLinks(p *project.Project, c *store.Cost) {
+	links, err := Chain(p, c.Thread)
 	if err != nil {
 		return
 	}

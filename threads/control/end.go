@@ -1,4 +1,4 @@
-package project
+package control
 
 import (
 	"context"
@@ -8,22 +8,23 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec/graph"
+	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/threads"
 	"github.com/ryeos/rye/threads/store"
 	"github.com/ryeos/rye/threads/transcript"
 )
 
-// EndRun cancels a run, or kills it, with the runs that it called, and what child_policy
+// End cancels a run, or kills it, with the runs that it called, and what child_policy
 // states of the threads that it started: state is that which the run shall have. The Summary is nil if the
 // process still ends the nodes in flight.
-func (p *Project) EndRun(ctx context.Context, id, state string) (*graph.Summary, error) {
-	id = p.EndOfChain(id) // the registry has the root of a chain
-	do, err := p.childPolicy(ctx, state)
+func End(ctx context.Context, p *project.Project, id, state string) (*graph.Summary, error) {
+	id = EndOfChain(p, id) // the registry has the root of a chain
+	do, err := childPolicy(ctx, p, state)
 	if err != nil {
 		return nil, err
 	}
 	below := do == "cancel"
-	running, err := p.AskToEnd(ctx, id, state)
+	running, err := AskToEnd(ctx, p, id, state)
 	if err != nil {
 		return nil, err
 	}
@@ -37,32 +38,32 @@ func (p *Project) EndRun(ctx context.Context, id, state string) (*graph.Summary,
 	if err != nil {
 		return nil, err
 	}
-	s, err := p.markRuns(ctx, id, state, running)
+	s, err := markRuns(ctx, p, id, state, running)
 	if err != nil {
 		return s, err
 	}
-	return s, p.Rested(ctx, ChainRoot(p.Spaces.ProjectDir, id), state)
+	return s, Rested(ctx, p, ChainRoot(p.Spaces.ProjectDir, id), state)
 }
 
 // Rested does what child_policy states about the children of a thread that rests.
-func (p *Project) Rested(ctx context.Context, id, state string) error {
+func Rested(ctx context.Context, p *project.Project, id, state string) error {
 	ctx = context.WithoutCancel(ctx)
-	children, err := p.children(ctx, id)
+	children, err := children(ctx, p, id)
 	if err != nil || len(children) == 0 {
 		return err
 	}
-	do, err := p.childPolicy(ctx, state)
+	do, err := childPolicy(ctx, p, state)
 	switch {
 	case err != nil:
 		return err
 	case do == "cancel":
-		return p.EndChildren(ctx, children, childState(state))
+		return EndChildren(ctx, p, children, childState(state))
 	case do == "wait":
 		ids := make([]string, len(children))
 		for i, c := range children {
 			ids[i] = c.Thread
 		}
-		_, err = p.WaitThreads(ctx, ids, 24*time.Hour, false)
+		_, err = Wait(ctx, p, ids, 24*time.Hour, false)
 	}
 	return err
 }
@@ -77,10 +78,10 @@ func childState(state string) string {
 
 // EndChildren ends threads, and each of them those below it. All are asked before the
 // first is waited for.
-func (p *Project) EndChildren(ctx context.Context, children []store.Row, state string) error {
+func EndChildren(ctx context.Context, p *project.Project, children []store.Row, state string) error {
 	var all error
 	for _, c := range children {
-		_, err := p.AskToEnd(ctx, c.Thread, state)
+		_, err := AskToEnd(ctx, p, c.Thread, state)
 		all = errors.Join(all, err)
 	}
 	for _, c := range children {
@@ -88,11 +89,11 @@ func (p *Project) EndChildren(ctx context.Context, children []store.Row, state s
 			all = errors.Join(
 				all,
 				p.RevokeTokens(ctx, c.Thread, true),
-				p.endAccounts(ctx, []string{c.Thread}, state),
+				p.EndAccounts(ctx, []string{c.Thread}, state),
 			)
 			continue
 		}
-		_, err := p.EndRun(ctx, c.Thread, state)
+		_, err := End(ctx, p, c.Thread, state)
 		if err != nil && diag.CodeOf(err) != diag.ThreadState {
 			all = errors.Join(all, err)
 		}
@@ -102,7 +103,7 @@ func (p *Project) EndChildren(ctx context.Context, children []store.Row, state s
 
 // children returns the threads of the project that a thread started and that have not
 // ended.
-func (p *Project) children(ctx context.Context, id string) (out []store.Row, err error) {
+func children(ctx context.Context, p *project.Project, id string) (out []store.Row, err error) {
 	err = p.WithStore(ctx, func(s *store.Store) error {
 		out, err = s.Children(ctx, id)
 		return err

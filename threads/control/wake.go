@@ -1,4 +1,4 @@
-package project
+package control
 
 import (
 	"context"
@@ -10,24 +10,25 @@ import (
 	"github.com/ryeos/rye/exec/graph"
 	"github.com/ryeos/rye/internal/openat"
 	"github.com/ryeos/rye/internal/proc"
+	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/threads/transcript"
 )
 
-// DueThread is a suspended thread, or run of a graph, that waits for a time.
-type DueThread struct {
+// Due is a suspended thread, or run of a graph, that waits for a time.
+type Due struct {
 	ID     string    `json:"thread_id"`
 	WakeAt time.Time `json:"wake_at"`
 	PID    int       `json:"pid,omitempty"` // of the process that continues it
 }
 
-// WaitingThreads returns the threads and runs of the project that wait for a time. A run that
+// AllDue returns the threads and runs of the project that wait for a time. A run that
 // another one called is continued by that one.
-func (p *Project) WaitingThreads(ctx context.Context) ([]DueThread, error) {
+func AllDue(ctx context.Context, p *project.Project) ([]Due, error) {
 	ids, err := graph.IDs(p.Spaces.ProjectDir)
 	if err != nil {
 		return nil, err
 	}
-	out := []DueThread{}
+	out := []Due{}
 	for _, id := range ids {
 		s, err := graph.Status(ctx, p.Spaces.ProjectDir, id)
 		if err != nil || s.State != graph.StateSuspended || s.Parent != "" {
@@ -35,19 +36,19 @@ func (p *Project) WaitingThreads(ctx context.Context) ([]DueThread, error) {
 		}
 		at, err := time.Parse(time.RFC3339, s.WakeAt)
 		if err == nil {
-			out = append(out, DueThread{ID: id, WakeAt: at})
+			out = append(out, Due{ID: id, WakeAt: at})
 		}
 	}
 	return out, nil
 }
 
-// WakeThread continues a suspended thread or run in a process of its own, which outlives
+// Wake continues a suspended thread or run in a process of its own, which outlives
 // this one and its session. What the process prints is in stderr.log of the thread. It
 // returns when that process has the log.
-func (p *Project) WakeThread(ctx context.Context, d *DueThread) error {
+func Wake(ctx context.Context, p *project.Project, d *Due) error {
 	var err error
-	d.PID, err = p.CarryOn(
-		ctx,
+	d.PID, err = ContinueDetached(
+		ctx, p,
 		d.ID,
 		[]string{"threads", "resume", d.ID},
 		nil,
@@ -61,11 +62,12 @@ func (p *Project) WakeThread(ctx context.Context, d *DueThread) error {
 	return err
 }
 
-// CarryOn starts a process that continues a thread or run, and outlives this one and its
+// ContinueDetached starts a process that continues a thread or run, and outlives this one and its
 // session: args and input are what it reads. It returns the process when begun reports that
 // it has the log.
-func (p *Project) CarryOn(
+func ContinueDetached(
 	ctx context.Context,
+	p *project.Project,
 	id string,
 	args []string,
 	input []byte,
@@ -108,7 +110,7 @@ func (p *Project) CarryOn(
 			if begun() {
 				return process.Pid, nil
 			}
-			return process.Pid, p.printed(id, from)
+			return process.Pid, printed(p, id, from)
 		case <-time.After(startPause):
 		}
 	}
@@ -117,7 +119,7 @@ func (p *Project) CarryOn(
 
 // printed returns the error that the process of a thread printed after an offset of
 // stderr.log.
-func (p *Project) printed(id string, from int64) error {
+func printed(p *project.Project, id string, from int64) error {
 	b, _, err := openat.Read(
 		p.Spaces.ProjectDir,
 		transcript.Dir+"/"+id+"/"+stderrFile,

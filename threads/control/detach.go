@@ -1,4 +1,4 @@
-package project
+package control
 
 import (
 	"bytes"
@@ -16,6 +16,7 @@ import (
 	"github.com/ryeos/rye/internal/jsonx"
 	"github.com/ryeos/rye/internal/openat"
 	"github.com/ryeos/rye/internal/proc"
+	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/threads/transcript"
 )
@@ -33,8 +34,9 @@ const (
 )
 
 // Detach starts the process of a run and waits for the first line of its log.
-func (p *Project) Detach(
+func Detach(
 	ctx context.Context,
+	p *project.Project,
 	id string,
 	input []byte,
 	args []string,
@@ -57,7 +59,7 @@ func (p *Project) Detach(
 		Output: out,
 	})
 	if err != nil {
-		p.removeUnstarted(ctx, id)
+		removeUnstarted(ctx, p, id)
 		return nil, diag.New(diag.ExecutionFailed, "starting %s: %w", id, err)
 	}
 	ended := make(chan struct{})
@@ -78,17 +80,17 @@ func (p *Project) Detach(
 			}
 		}
 		if over {
-			return nil, p.notStarted(ctx, id)
+			return nil, notStarted(ctx, p, id)
 		}
 		select {
 		case <-ended:
 			over = true
 		case <-time.After(startPause):
 		case <-limit.C:
-			p.stopStart(ctx, process, ended, id)
+			stopStart(ctx, p, process, ended, id)
 			return nil, diag.New(diag.Timeout, "starting %s: its process did not begin within %s", id, StartWait)
 		case <-ctx.Done():
-			p.stopStart(ctx, process, ended, id)
+			stopStart(ctx, p, process, ended, id)
 			return nil, ctx.Err()
 		}
 	}
@@ -96,25 +98,26 @@ func (p *Project) Detach(
 
 // stopStart ends the process of a run that did not begin, and removes its directory: nothing
 // writes there any more. One that began at the last moment keeps its log.
-func (p *Project) stopStart(
+func stopStart(
 	ctx context.Context,
+	p *project.Project,
 	process *os.Process,
 	ended <-chan struct{},
 	id string,
 ) {
 	_ = process.Kill()
 	<-ended
-	p.removeUnstarted(ctx, id)
+	removeUnstarted(ctx, p, id)
 }
 
 // notStarted returns the error of a process that ended before its run began.
-func (p *Project) notStarted(ctx context.Context, id string) error {
+func notStarted(ctx context.Context, p *project.Project, id string) error {
 	b, _, err := openat.Read(
 		p.Spaces.ProjectDir,
 		transcript.Dir+"/"+id+"/"+stderrFile,
 		maxStderr,
 	)
-	p.removeUnstarted(ctx, id)
+	removeUnstarted(ctx, p, id)
 	if err != nil {
 		return diag.New(diag.ExecutionFailed, "starting %s: its process ended before the run began", id)
 	}
@@ -138,7 +141,7 @@ func failureIn(b []byte) error {
 }
 
 // removeUnstarted removes the directory of a run whose log has no line.
-func (p *Project) removeUnstarted(ctx context.Context, id string) {
+func removeUnstarted(ctx context.Context, p *project.Project, id string) {
 	ctx = context.WithoutCancel(ctx) // the caller may have given up
 	s, err := graph.Status(ctx, p.Spaces.ProjectDir, id)
 	if err == nil && s.Started != "" {
@@ -194,13 +197,13 @@ func (m StartMessage) Named(idKey string, kind item.Kind) (id string, ref item.R
 }
 
 // OpenDetached opens the project for a run or thread whose log does not exist yet.
-func (e *Env) OpenDetached(ctx context.Context, id string, m StartMessage) (*Project, error) {
+func OpenDetached(ctx context.Context, e *project.Env, id string, m StartMessage) (*project.Project, error) {
 	_, err := os.Stat(transcript.Base(e.Base, id).Path(transcript.File))
 	if !errors.Is(err, fs.ErrNotExist) {
 		return nil, diag.New(diag.ThreadState, "starting %s: it exists", id)
 	}
 	e.Locked, e.Unlocked = m.Flag("locked"), m.Flag("unlocked")
-	p, err := e.Open(ctx, Strict)
+	p, err := e.Open(ctx, project.Strict)
 	if err != nil {
 		return nil, err
 	}

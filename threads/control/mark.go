@@ -1,4 +1,4 @@
-package project
+package control
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec/graph"
+	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/threads"
 	"github.com/ryeos/rye/threads/handle"
@@ -16,7 +17,7 @@ import (
 
 // childPolicy returns what becomes of the children of a thread that rests in a state:
 // cancel, allow or wait.
-func (p *Project) childPolicy(ctx context.Context, state string) (string, error) {
+func childPolicy(ctx context.Context, p *project.Project, state string) (string, error) {
 	cfg, err := settings.Resilience(ctx, p.Resolver)
 	switch state {
 	case threads.Killed:
@@ -33,25 +34,25 @@ func (p *Project) childPolicy(ctx context.Context, state string) (string, error)
 
 // orphaned does what child_policy states about the children of a thread whose process was
 // stopped, without waiting for them.
-func (p *Project) orphaned(ctx context.Context, id string) error {
-	do, err := p.childPolicy(ctx, threads.Failed)
+func orphaned(ctx context.Context, p *project.Project, id string) error {
+	do, err := childPolicy(ctx, p, threads.Failed)
 	if err != nil || do != "cancel" {
 		return err
 	}
-	children, err := p.children(ctx, id)
+	children, err := children(ctx, p, id)
 	if err != nil || len(children) == 0 {
 		return err
 	}
 	err = p.RevokeTokens(ctx, id, true)
 	for _, c := range children {
-		_, aerr := p.AskToEnd(ctx, c.Thread, threads.Cancelled)
+		_, aerr := AskToEnd(ctx, p, c.Thread, threads.Cancelled)
 		err = errors.Join(err, aerr)
 	}
 	return err
 }
 
 // markRun records that a person ended a run, or a thread, that no process runs.
-func (p *Project) markRun(ctx context.Context, id, state string, params graph.Params) error {
+func markRun(ctx context.Context, p *project.Project, id, state string, params graph.Params) error {
 	s, err := threads.ReadStarted(p.Spaces.ProjectDir, id)
 	if diag.CodeOf(err) == diag.ThreadNotFound {
 		return graph.Mark(ctx, id, state, params)
@@ -59,7 +60,7 @@ func (p *Project) markRun(ctx context.Context, id, state string, params graph.Pa
 	if err != nil {
 		return err
 	}
-	err = threads.Mark(ctx, id, state, p.restParams(s, params))
+	err = threads.Mark(ctx, id, state, restParams(p, s, params))
 	if err != nil {
 		return err
 	}
@@ -70,7 +71,7 @@ func (p *Project) markRun(ctx context.Context, id, state string, params graph.Pa
 }
 
 // EndParams returns the parameters with which a run ends that no process runs.
-func (p *Project) EndParams(ctx context.Context) (graph.Params, error) {
+func EndParams(ctx context.Context, p *project.Project) (graph.Params, error) {
 	signer, err := p.Keys.RuntimeKey(ctx)
 	if err != nil {
 		return graph.Params{}, err
@@ -85,7 +86,7 @@ func (p *Project) EndParams(ctx context.Context) (graph.Params, error) {
 }
 
 // restParams are what the end of a thread needs that no process runs.
-func (p *Project) restParams(s *threads.Started, params graph.Params) threads.Params {
+func restParams(p *project.Project, s *threads.Started, params graph.Params) threads.Params {
 	return threads.Params{
 		Project: p.Spaces.ProjectDir,
 		Signer:  params.Signer,
@@ -112,16 +113,16 @@ func (p *Project) restParams(s *threads.Started, params graph.Params) threads.Pa
 }
 
 // Decline ends a suspended thread: a person refused what it asks for.
-func (p *Project) Decline(ctx context.Context, id string) (*threads.Result, error) {
+func Decline(ctx context.Context, p *project.Project, id string) (*threads.Result, error) {
 	s, err := threads.ReadStarted(p.Spaces.ProjectDir, id)
 	if err != nil {
 		return nil, err
 	}
-	params, err := p.EndParams(ctx)
+	params, err := EndParams(ctx, p)
 	if err != nil {
 		return nil, err
 	}
-	res, err := threads.Decline(ctx, id, p.restParams(s, params))
+	res, err := threads.Decline(ctx, id, restParams(p, s, params))
 	if res == nil {
 		return nil, err
 	}
