@@ -287,7 +287,7 @@ func checkOrigin(id ID, url string) error {
 	if why == "" && u.Subdir == "" && u.Major == "" && sameRepository(id, u) {
 		return nil
 	}
-	return diag.New(diag.LockRepointed, "the address %q is not that of %s", url, id)
+	return diag.New(diag.LockRepointed, "the address %q does not belong to %s", url, id)
 }
 
 func sameRepository(id, u ID) bool {

@@ -155,7 +155,7 @@ func TestBadLocks(t *testing.T) {
 		{"bad link", swap("[tool:triage/label sha256", "[tool:triage/label x sha256"), "is not a ref and a digest"},
 		{"bad member", swap("\"./bundles/own tools\"", "../x"), "is not a member directory"},
 		{"replaced and fetched", swap("  replace: ../experiments\n", "  replace: ../experiments\n  url: https://github.com/lab/experiments\n"), "it cannot have url"},
-		{"another repository", swap("url: https://github.com/acme/core-bundle", "url: https://github.com/evil/core-bundle"), "LOCK_REPOINTED: url: the address \"https://github.com/evil/core-bundle\" is not that of github.com/acme/core-bundle"},
+		{"another repository", swap("url: https://github.com/acme/core-bundle", "url: https://github.com/evil/core-bundle"), "LOCK_REPOINTED: url: the address \"https://github.com/evil/core-bundle\" does not belong to github.com/acme/core-bundle"},
 		{"another host", swap("url: https://github.com/acme/core-bundle", "url: https://github.evil/acme/core-bundle"), "LOCK_REPOINTED"},
 		{"no encryption", swap("url: https://github.com/acme/core-bundle", "url: http://github.com/acme/core-bundle"), "LOCK_REPOINTED"},
 		{"another port", swap("ssh://git@git.acme.io/", "ssh://git@git.acme.io:2222/"), "LOCK_REPOINTED"},

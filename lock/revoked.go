@@ -48,7 +48,7 @@ func (r Revoked) Behind(now Revoked) []string {
 		case now.Lists[i].At.Before(l.At):
 			out = append(
 				out,
-				"the list of revocations of "+l.Signer+" is that of "+stamp(now.Lists[i].At)+", older than "+stamp(l.At),
+				"the list of revocations of "+l.Signer+" was signed "+stamp(now.Lists[i].At)+", older than "+stamp(l.At),
 			)
 		}
 	}

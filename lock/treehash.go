@@ -130,7 +130,7 @@ func (f TreeFile) wrong() (diag.Code, string) {
 	case f.Mode == 0o160000:
 		return diag.NotRegular, "it is a submodule"
 	case f.Mode != ModeRegular && f.Mode != ModeExecutable:
-		return diag.NotRegular, "its mode is not that of a regular or executable file"
+		return diag.NotRegular, "its mode is not the mode of a regular or executable file"
 	case f.Size < 0 || f.Size > MaxTreeFile:
 		return diag.TooLarge, "it is larger than a file may be"
 	}

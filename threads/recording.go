@@ -236,7 +236,7 @@ func (t *Thread) replayed(
 		return nil, t.mismatched(err)
 	}
 	if resp == nil {
-		return nil, t.mismatched(diag.New(diag.ReplayMismatch, "replaying %s: the recording answers %d calls of the model, and this thread makes another one", r.ID, r.answers).
+		return nil, t.mismatched(diag.New(diag.ReplayMismatch, "replaying %s: the recording answers %d calls of the model, and this thread makes one more", r.ID, r.answers).
 			WithDetail("recording", r.ID).WithDetail("call", r.answers+1))
 	}
 	d, differs, err := r.compare(was, req)

@@ -322,7 +322,7 @@ func (t *Thread) judge(r *Result) error {
 		r.Status = Continued
 		return nil
 	case e.State == Continued && t.p.Replay != nil:
-		return diag.New(diag.ReplayMismatch, "replaying %s: the window of the model is full, and a replay does not go on in another thread", t.p.Replay.ID).
+		return diag.New(diag.ReplayMismatch, "replaying %s: the window of the model is full, and a replay does not continue in another thread", t.p.Replay.ID).
 			WithDetail("recording", t.p.Replay.ID)
 	case e.State == Continued:
 		return e.full()

@@ -209,7 +209,7 @@ func (p *parser) hook(r *tree.Reader) *Hook {
 			diag.ValidationFailed,
 			pos.Line,
 			pos.Column,
-			"%s has no effect: the hooks of a graph come after those of the user",
+			"%s has no effect: the hooks of a graph come after the hooks of the user",
 			r.Name("layer"),
 		))
 	}

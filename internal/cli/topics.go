@@ -104,8 +104,8 @@ func exitCodesTopic() string {
 		fmt.Fprintf(&b, "  %3d  %s\n", e.Status, e.Meaning)
 	}
 	b.WriteString(`
-With several errors the status is the first of 6, 5, 7, 3 that occurs, else that
-of the first error. Every error has a stable code: rye explain
+With several errors the status is the first of 6, 5, 7, 3 that occurs, else the
+status of the first error. Every error has a stable code: rye explain
 lists them with their status.`)
 	return b.String()
 }

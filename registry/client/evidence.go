@@ -102,7 +102,7 @@ func evidenceText(e *evidence) string {
 	}
 	return text + fmt.Sprintf(`The tree of newer.note contains, as its first %d entries, the tree in the file prefix:
 proof is the RFC 6962 consistency proof from prefix to newer.note, one hash in base64 per
-line. The root of older.note, which has as many entries, is another one: the registry
+line. The root of older.note, which has as many entries, differs: the registry
 signed two histories.
 `, e.older.Tree.Size)
 }

@@ -151,7 +151,7 @@ func Explain(it *Item, found *Found, err error) error {
 	case status >= 300 && status < 400:
 		return fail(diag.ProviderError, "service_path", "it redirects this address, and calls of models follow no redirect: write the address that it leads to (%s)%s", answer(status, said), askedAt(found))
 	case isPage([]byte(said)):
-		return fail(diag.ProviderError, "service_page", "it answers with a web page, and not with JSON: the address is that of a web site, or of a proxy that wants a login")
+		return fail(diag.ProviderError, "service_page", "it answers with a web page, and not with JSON: the address belongs to a web site, or to a proxy that wants a login")
 	case missingPath(status):
 		return fail(diag.ProviderError, "service_path", "the service has nothing at this path (%s)%s", answer(status, said), askedAt(found))
 	case f.Reason == "stream_incomplete" && f.OutputBytes == 0 && strings.Contains(said, "the first"):

@@ -79,7 +79,7 @@ func ModelProgram(
 func mayStart(p *project.Project, c *provider.Config, in *exec.NativeCall) error {
 	it := in.Chain.Tool()
 	if c.Program == nil {
-		return diag.New(diag.ConfigError, "running %s: the dialect %s is not that of a program; its executor is rye/core/primitives/http_client", it.Ref, c.Dialect)
+		return diag.New(diag.ConfigError, "running %s: the dialect %s does not belong to a program; its executor is rye/core/primitives/http_client", it.Ref, c.Dialect)
 	}
 	if p.Env.ServeTools == nil {
 		return diag.New(diag.ConfigError, "running %s: this command serves no tools to programs", it.Ref)
@@ -174,7 +174,7 @@ func startProgram(
 		return nil, nil, diag.Doing(doing, err)
 	}
 	if applied != nil && applied.Rung == exec.RungNone {
-		return nil, nil, diag.New(diag.SandboxUnavailable, "%s: its tools are only those of the thread in a sandbox, and the item has none", doing)
+		return nil, nil, diag.New(diag.SandboxUnavailable, "%s: it may only use the tools of the thread in a sandbox, and the item has none", doing)
 	}
 	if in.Applied != nil {
 		in.Applied(applied)

@@ -158,7 +158,7 @@ func (s *calls) known(c *call, p piece) (*call, error) {
 	moved := p.index != nil && c.index != nil && *p.index != *c.index
 	switch {
 	case moved && other != nil && other != c:
-		return nil, unreadable("a piece has the id of the call %d and the index of another one", *c.index)
+		return nil, unreadable("a piece has the id of the call %d and the index of a different call", *c.index)
 	case p.name == "" || c.name == "":
 		return c, nil
 	case c.whole() && moved, c.whole() && p.name != c.name:

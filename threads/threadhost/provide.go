@@ -29,7 +29,7 @@ func Provide(
 		return nil, err
 	}
 	if c.Program != nil {
-		return nil, diag.New(diag.ConfigError, "running %s: the dialect %s is that of a program; its executor is rye/core/primitives/native", in.Chain.Tool().Ref, c.Dialect)
+		return nil, diag.New(diag.ConfigError, "running %s: the dialect %s belongs to a program; its executor is rye/core/primitives/native", in.Chain.Tool().Ref, c.Dialect)
 	}
 	c.Send = in.Send
 	resp, err := t.Attempt(ctx, in.Node, s, CallerOf(c), nil)

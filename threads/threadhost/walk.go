@@ -238,6 +238,6 @@ func suspensionOf(m map[string]any) *threads.Suspension {
 		message, _ := stop["message"].(string)
 		s.Ask.Question = cmp.Or(s.Ask.Question, message, fmt.Sprintf("the limit of %s is reached: %v of %v", limit, stop["value"], stop["max"]))
 	}
-	s.Ask.Question = cmp.Or(s.Ask.Question, "the hook "+s.Ask.By+" asks whether the thread may go on")
+	s.Ask.Question = cmp.Or(s.Ask.Question, "the hook "+s.Ask.By+" asks whether the thread may continue")
 	return s
 }

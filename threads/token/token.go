@@ -162,7 +162,7 @@ func Check(t Token, w Want) (*Claims, error) {
 	}
 	sig, err := encoding.DecodeString(t.Signature)
 	if err != nil || !ed25519.Verify(public, statement([]byte(t.Text)), sig) {
-		return nil, invalid("signature", "the signature of the key "+c.Key, "another one")
+		return nil, invalid("signature", "the signature of the key "+c.Key, "a different one")
 	}
 	if err := c.fits(w); err != nil {
 		return nil, err

@@ -46,7 +46,7 @@ func HandOff(
 			return "", threadhost.NotRunning(ctx, p, from, "handing off")
 		}
 		if time.Now().After(end) {
-			return "", diag.New(diag.Timeout, "handing off %s: its turn has not ended after %s; another thread goes on after it", from, handOffWait)
+			return "", diag.New(diag.Timeout, "handing off %s: its turn has not ended after %s; another thread continues after it", from, handOffWait)
 		}
 		if err := control.Pause(ctx, control.LookPause); err != nil {
 			return "", err

@@ -43,8 +43,8 @@ of required signatures. The document only restricts: every key must also be trus
 by itself.
 
 With flags, rye writes the next version, signed by one root key. The other root keys
-sign it with --sign. It is valid once enough of its own root keys, and of those of the
-version before, have signed it. KEYS are known owners, fingerprints, or files of key
+sign it with --sign. It is valid once enough of its own root keys, and of the keys of
+the version before, have signed it. KEYS are known owners, fingerprints, or files of key
 documents, separated by commas. Without flags, the documents are shown.`,
 		Examples: []string{
 			"rye bundle publisher acme --bundles 'github.com/acme/*' --root ada,leo --root-threshold 2 --release ada,leo,eve --release-threshold 2",

@@ -50,7 +50,7 @@ line for each node is printed to stderr. A run that needs an answer or a long wa
 suspends and exits with 0: rye threads answer, or rye graph resume, continues it.
 rye run tool ID is the same.
 
---async starts the run in a process of its own, which goes on when the shell ends, and
+--async starts the run in a process of its own, which continues when the shell ends, and
 prints its id, process and state: rye threads wait, tail, cancel and kill work on it.
 --events prints each line of the log as JSON, and the result as the last line.`,
 		Examples: []string{

@@ -17,7 +17,7 @@ func DiffCommand() *cli.Command {
 		Group: env.PackagesGroup,
 		Usage: "print the lines that differ in another version of a bundle",
 		Args:  "BUNDLE [VERSION]",
-		Long: `Compares the locked files of a bundle with those of VERSION, by default the newest
+		Long: `Compares the locked files of a bundle with the files of VERSION, by default the newest
 version that rye update would select. Signature lines and manifests are left out.
 Nothing is installed or run. VERSION is not verified: rye update checks its signature.
 rye delta lists the items of this project that shadow others.`,

@@ -70,10 +70,10 @@ func keyNewCommand() *cli.Command {
 that makes it your own, and a revocation certificate to keep offline. A user key
 signs every kind of item; a publisher key signs releases of bundles; an agent
 key signs only below drafts/. A user key may sign, release and rotate; --may adds
-uses. The owner is that of git's configuration (user.name), else the login name. At
+uses. The owner is user.name of git's configuration, else the login name. At
 a terminal rye asks for the owner, and whether the key may endorse keys of colleagues.
 
-With --ssh rye makes no key pair: the documents are those of an existing Ed25519 key
+With --ssh rye makes no key pair: the documents describe an existing Ed25519 key
 of ssh. The ssh-agent signs, or rye reads the private key next to FILE.pub; it writes
 no copy of that.`,
 		Examples: []string{
@@ -86,7 +86,7 @@ no copy of that.`,
 			cli.String(&o.Owner, "owner", "`NAME` that others see next to the key"),
 			cli.String(&o.Expires, "expires", "`LENGTH` of validity, such as 90d, at most 3y"),
 			cli.String(&o.Kind, "kind", "`KIND` of key: user, publisher or agent").OneOf(KeyUser, keyPublisher, keyAgent),
-			cli.Lists(&o.may, "may", "add `USES` to those of the kind: "+strings.Join(doc.Uses(), ",")),
+			cli.Lists(&o.may, "may", "add `USES` to the uses of the kind: "+strings.Join(doc.Uses(), ",")),
 			cli.Bool(&o.NoPassphrase, "no-passphrase", "write the private key unencrypted"),
 			cli.String(&o.ssh, "ssh", "use the ssh key of `FILE.pub`, or one of the ssh-agent (agent)"),
 		},

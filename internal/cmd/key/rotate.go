@@ -39,7 +39,7 @@ that are unchanged since, manifests and endorsements with the new key.`,
 		Codes:    []diag.Code{diag.AuthRequired, diag.ConfigError},
 		Flags: []cli.Flag{
 			cli.String(&o.Expires, "expires", "`LENGTH` of validity of the new key, at most 3y"),
-			cli.Lists(&o.may, "may", "add `USES` to those of the old key"),
+			cli.Lists(&o.may, "may", "add `USES` to the uses of the old key"),
 			cli.Bool(&o.NoPassphrase, "no-passphrase", "write the private key unencrypted"),
 			cli.Bool(&again, "resign", "sign again what the old key signed in the project"),
 			cli.Bool(&inProject, "in-project", "also write the documents into the project's .ai/trust"),

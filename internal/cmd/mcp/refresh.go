@@ -28,7 +28,7 @@ described differently from its signed item. Nothing changes before you confirm. 
 of unchanged tools stay as they are, with your own edits.
 
 --all does so with every server of the space and asks once. A server that does not
-answer does not stop the others; the exit status is then that of its error.`,
+answer does not stop the others; its error then decides the exit status.`,
 		Examples: []string{"rye mcp refresh github", "rye mcp refresh github --yes --json", "rye mcp refresh --all"},
 		Codes: []diag.Code{diag.ItemNotFound, diag.ConsentRequired, diag.HiddenChars, diag.TooLarge, diag.ValidationFailed, diag.ExecutionFailed,
 			diag.Timeout, diag.Network, diag.AuthFailed, diag.AuthRequired},

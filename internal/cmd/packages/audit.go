@@ -20,7 +20,7 @@ func AuditCommand() *cli.Command {
 		Usage: "check the locked bundles against current keys and rules",
 		Long: `For each bundle of rye.lock, prints its signers and whether their keys are still
 trusted, its executables, the capabilities that its items ask for, the items that are
-used instead of those of another space, the items that are not used because their ids
+used instead of items of another space, the items that are not used because their ids
 are reserved, and when it was first seen. Then prints the rules of rye.yaml, the machine and your account.
 
 Findings are keys that were revoked or expired after locking, violated rules,

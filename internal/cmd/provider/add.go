@@ -49,8 +49,8 @@ func providerAddCommand() *cli.Command {
 server of models on this machine. Asks for a missing key, calls the provider as
 rye provider test does, and puts it first in your own config:agent/agent.
 
-With --url it writes and signs an item NAME of your own before that. The URL may be that
-of the host, of an API root such as /v1, or of an endpoint. rye asks the service which
+With --url it writes and signs an item NAME of your own before that. The URL may name
+the host, an API root such as /v1, or an endpoint. rye asks the service which
 dialect it speaks (it requests /v1/models, then /api/tags, then /v1beta/models), which
 models it has, and what they cost; without --model it takes the only one or asks you. A test of a few short calls finds out what the service does otherwise than its
 dialect, and the item records it. Nothing is written if the test fails. A service of this

@@ -124,7 +124,7 @@ func providerPricesCommand() *cli.Command {
 		Usage: "show the prices of models, with their dates",
 		Long: `Prices are part of provider items, in USD for a million tokens. They are never fetched.
 config:agent/prices replaces them; a layer of a project can only raise them. A thread
-warns if those of its model are older than max_age_days of that configuration.`,
+warns if the prices of its model are older than max_age_days of that configuration.`,
 		Examples: []string{"rye provider prices", "rye provider prices --check  # fail if one is missing or old"},
 		Codes:    []diag.Code{diag.Drift},
 		Flags:    []cli.Flag{cli.Bool(&check, "check", "fail if prices are missing, or older than max_age_days (90)")},

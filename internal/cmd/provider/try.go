@@ -41,7 +41,7 @@ can cost more than one cent, a person confirms it.`,
 			diag.ExecutionFailed,
 		},
 		Flags: []cli.Flag{
-			cli.String(&model, "model", "the `MODEL` to call; else that of the tier fast"),
+			cli.String(&model, "model", "the `MODEL` to call; else the model of the tier fast"),
 			cli.Bool(&yes, "yes", "do not ask, whatever it can cost"),
 		},
 		Run: func(ctx context.Context, c *cli.Call) error {

@@ -45,8 +45,8 @@ func registryPublishCommand() *cli.Command {
 		Usage: "publish the bundle of a directory",
 		Args:  "[DIR]",
 		Long: `Packs the bundle in DIR, which is the project by default, and sends it with a statement
-that your release key signs. The version is that of the signed manifest (rye bundle
-create). The name is that of its signed rye.yaml: name: registry:HOST/NS/NAME. Clients
+that your release key signs. The version comes from the signed manifest (rye bundle
+create), the name from its signed rye.yaml: name: registry:HOST/NS/NAME. Clients
 refuse a bundle under another name; --as only names the one that you expect. The registry verifies every signature,
 file and item, writes the release into its log and answers with a proof, which rye
 verifies. A version is published once; its number is never used again. --dry-run runs
@@ -222,7 +222,7 @@ which is not written into the project, also with --dry-run.`,
 			cli.String(&o.as, "as", "publish it as this `ID`: registry:HOST/NS/NAME"),
 			cli.String(&o.host, "registry", "`HOST` of the registry (default: the default registry, or the only pinned one)"),
 			cli.String(&o.namespace, "namespace", "`NS` of the bundle (default: the only one that you bound there)"),
-			cli.String(&o.version, "version", "semantic `VERSION` (default: that of the item)"),
+			cli.String(&o.version, "version", "semantic `VERSION` (default: the version of the item)"),
 			cli.Bool(&o.dryRun, "dry-run", "run the checks of the registry here, show what would be sent and send nothing"),
 			cli.String(&o.key, "key", env.KeyUsage),
 		},
@@ -567,7 +567,7 @@ names, each with the log entry that bound it, which rye verifies.`,
 
 func showNamespaces(u *cli.UI, host string, list []*publish.RegistryKeys, now time.Time) {
 	if len(list) == 0 {
-		u.Out("this account bound no namespace at %s; --namespace NS shows another one", host)
+		u.Out("this account bound no namespace at %s; --namespace NS shows any other", host)
 		return
 	}
 	for _, n := range list {

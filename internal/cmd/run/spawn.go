@@ -31,7 +31,7 @@ func SpawnCommand() *cli.Command {
 		Args:  "KIND|REF [ID] [NAME=VALUE…]",
 		Usage: "start a thread in a process of its own",
 		Long: `Checks the directive, its inputs, limits and model, starts a process with a session of
-its own, and prints the id of the thread, its process and its state. The thread goes on
+its own, and prints the id of the thread, its process and its state. The thread continues
 when this command, the shell and the terminal have ended: rye threads wait, tail,
 result, cancel and kill work on it. No person is asked: the allowance decides what a
 call that needs an approval does.`,

@@ -149,7 +149,7 @@ func testRecordCommand(above *testOptions) *cli.Command {
 		Args:  "THREAD|DIRECTIVE [NAME=VALUE…]",
 		Usage: "write a completed thread as a test",
 		Long: `Writes what the model and the tools answered in a thread to .ai/tests, for a person to
-sign with rye sign. With a directive, runs it with a model first: that of --model, within
+sign with rye sign. With a directive, runs it with the model of --model first, within
 --limit. Values of stored keys
 and of secret variables, and texts that have the form of a key, are replaced; review the
 file before you sign it. A recording that would not pass now is not written.`,
@@ -158,7 +158,7 @@ file before you sign it. A recording that would not pass now is not written.`,
 		Codes: []diag.Code{diag.ThreadNotFound, diag.ThreadState, diag.ReplayMismatch, diag.ItemNotFound, diag.FileSystemError, diag.TooLarge, diag.HiddenChars,
 			diag.TranscriptBroken, diag.ConfigError, diag.UnknownParameter, diag.ProviderError},
 		Flags: []cli.Flag{
-			cli.String(&o.as, "as", "the `ID` of the test; else that of the directive"),
+			cli.String(&o.as, "as", "the `ID` of the test; else the ID of the directive"),
 			cli.Bool(&o.replace, "replace", "replace an existing recording"),
 		},
 		Run: func(ctx context.Context, c *cli.Call) error {

@@ -19,7 +19,7 @@ func threadsAcceptCommand() *cli.Command {
 		Args:  "RUN",
 		Usage: "have a log continued that was set back to an earlier state",
 		Long: `The state directory of the user account has the newest state of each log that the account
-wrote. If the log in the project is an earlier one, such as that of a backup, nothing
+wrote. If the log in the project is an earlier one, for example from a backup, nothing
 continues it: steps after it would be made again. This command records the present state
 of the log as its newest, this one time. The log is verified first. If the whole log was
 removed, give the whole id: a log with that id can be begun again.`,

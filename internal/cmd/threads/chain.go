@@ -23,9 +23,9 @@ func threadsChainCommand() *cli.Command {
 		Name:  "chain",
 		Args:  "THREAD",
 		Usage: "list the threads that continue each other",
-		Long: `When the window of its model is full, a thread ends in the state continued, and another
-one goes on with a summary and the newest turns. The threads of a chain have one account,
-that of the first; turns and costs are those of the chain so far.`,
+		Long: `When the window of its model is full, a thread ends in the state continued, and a new
+thread continues with a summary and the newest turns. The threads of a chain share the
+account of the first; turns and costs are totals of the chain.`,
 		Examples: []string{"rye threads chain triage-01jd"},
 		Codes:    []diag.Code{diag.ThreadNotFound},
 		Complete: complete.Runs,
@@ -60,8 +60,8 @@ func threadsHandoffCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "handoff",
 		Args:  "THREAD",
-		Usage: "continue a thread in another one, with a summary",
-		Long: `Ends a thread in the state continued, and starts the thread that goes on: with a summary,
+		Usage: "continue a thread in a new thread, with a summary",
+		Long: `Ends a thread in the state continued, and starts the thread that continues: with a summary,
 the newest turns, and the rest of the limits. It is what rye does by itself when the
 window of the model is full. The process that runs a thread does it before its next turn,
 and this command prints the id of the new thread.`,
@@ -70,7 +70,7 @@ and this command prints the id of the new thread.`,
 			diag.LimitExceeded, diag.BudgetExceeded, diag.ProviderError},
 		Flags: []cli.Flag{
 			cli.String(&o.Message, "message", "a `TEXT` that the model reads after the directive"),
-			cli.Bool(&o.Events, "events", "print the events of the threads as JSON lines; -v adds those of the loop"),
+			cli.Bool(&o.Events, "events", "print the events of the threads as JSON lines; -v adds the events of the loop"),
 		},
 		Complete: complete.Runs,
 		Run: func(ctx context.Context, c *cli.Call) error {

@@ -22,10 +22,10 @@ func threadsGCCommand() *cli.Command {
 		Usage: "remove the logs of old threads and runs that have completed",
 		Long: `Removes the directories in .ai/threads of threads and runs that have completed, each with
 all that it started and that continues it, or none of them. What runs, is suspended, can
-be resumed or is damaged stays, with its whole tree. Without flags, the limits are those of
+be resumed or is damaged stays, with its whole tree. Without flags, the limits are in
 config:agent/records. The registry keeps what the threads cost.
 
-A tree with a working copy stays until the copy is dropped. A copy whose threads rest and
+A tree with a working copy stays until the copy is dropped. A copy whose threads do not run and
 had no event for 14 days (copies.older_than_days) is removed with what was not applied.`,
 		Examples: []string{"rye threads gc --dry-run", "rye threads gc --older-than 7d --keep 20"},
 		Codes:    []diag.Code{diag.ConfigError, diag.FileSystemError},

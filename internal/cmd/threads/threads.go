@@ -36,7 +36,7 @@ func threadsAnswerCommand() *cli.Command {
 		Args:  "RUN [NODE] VALUE",
 		Usage: "answer a question of a suspended run and continue it",
 		Long: `Checks the answer, writes it into the inbox of the run and continues the run here.
-NODE can be left out if one question is open. A thread asks whether it may go on: the
+NODE can be left out if one question is open. A thread asks whether it may continue: the
 answer is yes or no.`,
 		Examples: []string{"rye threads answer release-01jd ready release"},
 		Codes:    []diag.Code{diag.ThreadNotFound, diag.ThreadState, diag.ValidationFailed, diag.ExecutionFailed},

@@ -25,7 +25,7 @@ process of its own: it outlives this command and its session. A question whose t
 is answered as its expiry states. Run it from a timer, or with --watch until Ctrl-C.`,
 		Examples: []string{"rye threads wake", "rye threads wake --watch"},
 		Codes:    []diag.Code{diag.ExecutionFailed, diag.Timeout},
-		Flags:    []cli.Flag{cli.Bool(&watch, "watch", "go on, and start each thread when its time comes")},
+		Flags:    []cli.Flag{cli.Bool(&watch, "watch", "continue, and start each thread when its time comes")},
 		Run: func(ctx context.Context, c *cli.Call) error {
 			p, err := env.Of(c).Open(ctx, project.Strict)
 			if err != nil {

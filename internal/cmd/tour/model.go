@@ -67,7 +67,7 @@ func (t *tour) model(ctx context.Context) error {
 		t.rye(ctx, 0, "Read the directive and the provider, and sign both.", "sign", "directive:demo/label", "tool:demo/scripted"),
 		t.rye(ctx, 0, "Follow it. The issue contains an attack, and the model obeys it: the call is not started, because the directive permits reads only.", "run", "directive", "demo/label", "file=issue.md"),
 		t.rye(ctx, 0, "The log has each call and what was spent.", "threads", "show", "label-"),
-		t.rye(ctx, 0, "Its lines are chained and signed like those of a graph.", "threads", "verify", "label-"),
+		t.rye(ctx, 0, "Its lines are chained and signed like the lines of a graph.", "threads", "verify", "label-"),
 	)
 }
 

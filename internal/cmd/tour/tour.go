@@ -32,7 +32,7 @@ tour runs the real commands and prints their output. It reads and writes no othe
 and no key of yours; only the last chapter, "with your own model", uses your model if you
 answer yes. The chapters about a registry need rye-server.
 
-At a terminal the tour has chapters: Enter shows the next one, a number another one, and q
+At a terminal the tour has chapters: Enter shows the next one, a number the chapter with that number, and q
 ends the tour. Elsewhere all chapters but the last are printed.`,
 		Examples: []string{"rye tour", "rye tour | less", "rye tour --keep  # keep the directory to inspect it"},
 		Codes:    []diag.Code{diag.ExecutionFailed, diag.FileSystemError},

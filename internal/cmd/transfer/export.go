@@ -29,8 +29,8 @@ func exportSkillCommand() *cli.Command {
 		Usage: "write a skill as a folder with SKILL.md",
 		Args:  "ID",
 		Long: `Verifies every file of the skill and writes them as they are, without signatures, to
-a new directory: the last part of the id, or that of --to. What rye import wrote is
-written byte by byte.`,
+a new directory: the last part of the id, or the one of --to. Files that rye import
+wrote are copied byte by byte.`,
 		Examples: []string{"rye export skill pdf", "rye export skill pdf --to ~/.claude/skills/pdf"},
 		Codes:    []diag.Code{diag.ItemNotFound, diag.Unsigned, diag.HashMismatch, diag.KeyUnknown, diag.FileSystemError},
 		Flags:    []cli.Flag{cli.String(&to, "to", "write to `DIR`, which must not exist")},

@@ -77,7 +77,7 @@ func (o *ThreadOptions) Flags() []cli.Flag {
 		cli.String(&o.Message, "message", "a `TEXT` that the model reads after the directive"),
 		cli.Strings(&o.Attach, "attach", AttachUsage),
 		cli.Bool(&o.NoSuspend, "no-suspend", "fail instead of suspending the thread"),
-		cli.Bool(&o.Events, "events", "print the events of the thread or graph as JSON lines; -v adds those of the loop"),
+		cli.Bool(&o.Events, "events", "print the events of the thread or graph as JSON lines; -v adds the events of the loop"),
 		cli.Bool(&o.Render, "render", "print what the model would read, and call none"),
 		cli.Bool(&o.Explain, "explain", "print what a directive may use and spend, and call no model"),
 	}

@@ -55,8 +55,8 @@ func importCommand() *cli.Command {
 		Usage: "make a registry from static files and the key of their log",
 		Args:  "DIR",
 		Long: `Verifies every file of DIR, an export or a mirror, and copies it into the new registry.
---log-key names the file keys/log of the registry that made it: only its owner can go on
-with the log.`,
+--log-key names the file keys/log of the registry that made it: only its owner can continue
+the log.`,
 		Examples: []string{"rye registry import /srv/www/rye --log-key old-key --data /srv/rye"},
 		Codes:    []diag.Code{diag.LogProof, diag.HashMismatch, diag.Conflict, diag.SourceNotFound},
 		Flags:    []cli.Flag{cli.String(&o.dir, "data", dataUsage), cli.String(&o.key, "log-key", "the `FILE` with the secret key of the log")},

@@ -114,7 +114,7 @@ type peerFigures struct {
 // below reports figures that are not smaller than the figures of another program.
 func (f peerFigures) below(other peerFigures) error {
 	if f.firstBytes >= other.firstBytes {
-		return fmt.Errorf("the first request of %s has %d bytes, that of %s %d", f.name, f.firstBytes, other.name, other.firstBytes)
+		return fmt.Errorf("the first request of %s has %d bytes, the one of %s %d", f.name, f.firstBytes, other.name, other.firstBytes)
 	}
 	if f.turnTokens >= other.turnTokens {
 		return fmt.Errorf("%s sends %d tokens a turn, %s %d", f.name, f.turnTokens, other.name, other.turnTokens)

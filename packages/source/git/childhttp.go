@@ -71,7 +71,7 @@ func (r *httpRemote) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	if got := ""; err == nil && req.Method == http.MethodGet {
 		if got = res.Header.Get("Content-Type"); got != kind {
-			err = network(req.Context(), "asking", r.url, fmt.Errorf("its response has the type %.100q, not that of git: %w", got, errUnsupported))
+			err = network(req.Context(), "asking", r.url, fmt.Errorf("its response has the type %.100q, not git's: %w", got, errUnsupported))
 		}
 	}
 	if err != nil {

@@ -120,7 +120,7 @@ func objectTooLarge(oid string, size, limit int64) error {
 }
 
 // errLine is wrapped by the error for a response that is not of git's protocol.
-var errLine = errors.New("its response is not that of git")
+var errLine = errors.New("its response is not one of git")
 
 // remoteError is the error that a remote itself reported.
 type remoteError struct{ text string }
