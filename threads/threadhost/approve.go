@@ -52,6 +52,10 @@ func ChangeLines(ctx context.Context, p *project.Project, id string, c *policy.F
 	return p.Env.ChangesOf(project.ToolsDir(p), c)
 }
 
+// suspendsAfter is how long a process waits for an answer from another surface before it is suspended, if
+// the allowance sets no time.
+const suspendsAfter = time.Minute
+
 // approver returns what asks a person about a call, after the hooks of the event: one denial
 // is enough, and no person is asked then.
 func (r *Run) approver(ctx context.Context, within exec.Call, c *threads.ToolCall) project.AsksPerson {
@@ -83,6 +87,17 @@ func (r *Run) approver(ctx context.Context, within exec.Call, c *threads.ToolCal
 			q.Ask = func(ctx context.Context) (threads.Reply, error) {
 				<-ctx.Done()
 				return threads.Reply{}, ctx.Err()
+			}
+		case own && r.Options.Suspends: // as Relayed, and a person may come later
+			wait := cmp.Or(q.Timeout, suspendsAfter)
+			q.Timeout = 0
+			q.Ask = func(ctx context.Context) (threads.Reply, error) {
+				select {
+				case <-ctx.Done():
+					return threads.Reply{}, ctx.Err()
+				case <-time.After(wait):
+					return threads.Reply{}, threads.ErrLeft
+				}
 			}
 		case own && rests && r.Options.Below == nil && r.Options.Replay == nil: // a run waits for the thread of its node, and a replay cannot go on
 			a, _, err := r.Project.Allowance(ctx)
@@ -228,7 +243,7 @@ func DecideCall(
 		Kind:    AnswerKind,
 		Name:    q.ID,
 		Payload: payload,
-		By:      "person",
+		By:      cmp.Or(r.By, "person"),
 	}, p.Env.Now()); err != nil {
 		// A command that was killed before the thread went on has written the same answer.
 		first, ierr := decisionIn(dir, id, q.ID)

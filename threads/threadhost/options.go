@@ -45,6 +45,7 @@ type Options struct {
 	Decide        Decide // asks about a call of the thread; nil: Ask does
 	Relayed       bool   // the process that waits for the thread asks a person about its calls
 	Attended      bool   // with Relayed: that process has a terminal
+	Suspends      bool   // a surface such as the gateway shows its questions: one without an answer in time suspends it
 	ToClient      bool   // Ask reaches the user of a client and not a terminal
 	// Answer asks the person what a suspended thread asks; nil if no person is present.
 	Answer    func(ctx context.Context, thread, question string) (string, error)

@@ -145,8 +145,19 @@ type resumeStart struct {
 	Message  string `json:"message,omitempty"`
 	By       string `json:"by,omitempty"` // who resumes it, "" for a person
 	HandOff  bool   `json:"hand_off,omitempty"`
+	Suspends bool   `json:"suspends,omitempty"`
 	Locked   bool   `json:"locked"`
 	Unlocked bool   `json:"unlocked"`
+}
+
+// ContinueDetached continues a thread in a process of its own, for a surface that shows its questions:
+// one without an answer in time suspends it again. by is who continues it.
+func ContinueDetached(ctx context.Context, p *project.Project, id, message, by string) (pid int, err error) {
+	return continueProcess(ctx, p, id, resumeStart{
+		Message:  message,
+		By:       by,
+		Suspends: true,
+	})
 }
 
 // continueProcess continues a thread in a process of its own, and returns the process when
@@ -190,7 +201,12 @@ func resumeProcess(ctx context.Context, e *project.Env, m control.StartMessage) 
 	if err := p.CheckLocked(); err != nil {
 		return err
 	}
-	o := &threadhost.Options{Held: policy.Person(), Message: m.Text("message"), By: m.Text("by")}
+	o := &threadhost.Options{
+		Held:     policy.Person(),
+		Message:  m.Text("message"),
+		By:       m.Text("by"),
+		Suspends: m.Flag("suspends"),
+	}
 	if m.Flag("hand_off") {
 		_, err = threadhost.HandOff(ctx, p, id, o)
 	} else {

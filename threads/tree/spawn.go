@@ -35,6 +35,7 @@ type threadStart struct {
 	Sees     *threads.WorkingCopy `json:"sees,omitempty"` // what its tools see, if they change no file or it is outside of projects
 	Relayed  bool                 `json:"relayed,omitempty"`
 	Attended bool                 `json:"attended,omitempty"`
+	Suspends bool                 `json:"suspends,omitempty"`
 	// Attachments are prepared, with their content.
 	Attachments []message.Block `json:"attachments,omitempty"`
 	Locked      bool            `json:"locked"`
@@ -101,6 +102,7 @@ func Spawn(
 		Call:     o.Call,
 		Relayed:  o.Relayed,
 		Attended: o.Attended,
+		Suspends: o.Suspends,
 		Locked:   p.Env.Locked,
 		Unlocked: p.Env.Unlocked,
 		Program:  p.Env.ProgramText(),
@@ -217,6 +219,7 @@ func RunProcess(ctx context.Context, e *project.Env, in io.Reader) (err error) {
 		Copy:     m.Text("copy"),
 		Relayed:  m.Flag("relayed"),
 		Attended: m.Flag("attended"),
+		Suspends: m.Flag("suspends"),
 	}
 	defer func() {
 		err = errors.Join(err, o.CloseLedger())
