@@ -75,6 +75,9 @@ search|Find items.`,
 		"thread": `thread|triage-01jd8x9a7b6c5d4e3f2g1h0j9k
 directive|directive:demo/triage sha256:4f3a9b2c1d0e4f3a9b2c1d0e4f3a9b2c1d0e4f3a9b2c1d0e4f3a9b2c1d0e4f3a
 turn 1|bash failed 4100 ms`,
+		"server config": `file|/etc/rye/server.yaml
+gateway.addr|127.0.0.1:7340
+gateway.public_url|-`,
 		"plan": `directive|directive:demo/triage, signed by ada, project
 files|none: tools see an empty directory in place of /home/ada, because it is the home directory
 price|0.25 in, 0.75 out, for a million tokens`,

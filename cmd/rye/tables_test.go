@@ -34,7 +34,11 @@ func commandDirs(t *testing.T) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return append([]string{".", "../../internal/cli", "../../internal/servercmd/registry"}, commands...)
+	servers, err := filepath.Glob("../../internal/servercmd/*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return slices.Concat([]string{".", "../../internal/cli"}, servers, commands)
 }
 
 // TestTablesAreDeclared verifies that every table is one of cli.CommandTables and of cli.Tables, and that

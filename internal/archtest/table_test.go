@@ -9,10 +9,10 @@ func leaves() map[string]bool {
 	return set(
 		"internal/account", "internal/applies", "internal/atomicfile", "internal/cas", "internal/chainlog", "internal/commitindex", "internal/cond", "internal/credentials", "internal/cuttext", "internal/dialog", "internal/dotpath", "internal/dx", "internal/every", "internal/filelock", "internal/filestamp",
 		"internal/gitcmd", "internal/glob",
-		"internal/header", "internal/hidden", "internal/hinttable", "internal/httpfill", "internal/httpx", "internal/idpattern", "internal/inline", "internal/interpolate", "internal/journal", "internal/jsonx", "internal/layered", "internal/legacy",
+		"internal/header", "internal/hidden", "internal/hinttable", "internal/httpfill", "internal/httpserve", "internal/httpx", "internal/idpattern", "internal/inline", "internal/interpolate", "internal/journal", "internal/jsonx", "internal/layered", "internal/legacy",
 		"internal/linediff", "internal/lineserver", "internal/links", "internal/markdown", "internal/mdmeta", "internal/mdterm", "internal/media", "internal/memo", "internal/once", "internal/openat", "internal/owner", "internal/pathcall", "internal/pep723", "internal/privatekey", "internal/proc", "internal/procwatch", "internal/pylit",
 		"internal/promptinput", "internal/recordtext", "internal/redact", "internal/resulttext", "internal/runlog", "internal/runsoutside",
-		"internal/schema", "internal/sibling", "internal/sqlite", "internal/stagedir", "internal/startheap", "internal/stepsource", "internal/suggest", "internal/termkeys", "internal/tmpl", "internal/touches", "internal/tomlx", "internal/tree",
+		"internal/schema", "internal/serverconfig", "internal/sibling", "internal/sqlite", "internal/stagedir", "internal/startheap", "internal/stepsource", "internal/suggest", "internal/termkeys", "internal/tmpl", "internal/touches", "internal/tomlx", "internal/tree",
 		"internal/userdirs", "internal/volatile", "internal/vtmode", "internal/wheels", "internal/winname", "internal/workcopy", "internal/yamlx",
 		"threads/compact", "threads/message",
 	)
@@ -41,6 +41,9 @@ func layers() []layer {
 			{"cmd/rye-server", everything()},
 		}},
 		{"Commands", []entry{
+			{"internal/servercmd", set("internal/cli", "internal/cmd/self", "internal/servercmd/config", "internal/servercmd/registry")},
+			{"internal/servercmd/config", set("internal/cli", "internal/cmd/env")},
+			{"internal/servercmd/registry", set("internal/cli", "internal/cmd/self", "registry/judge", "registry/server", "registry/wire", "registry/witness")},
 			{"internal/cmd/setup", everything()},
 			{"internal/cmd/bundle", everything()},
 			{"internal/cmd/config", everything()},
@@ -65,8 +68,6 @@ func layers() []layer {
 			{"internal/cmd/ask", everything()},
 			{"internal/cmd/env", everything()},
 			{"internal/cmd/view", everything()},
-			{"internal/servercmd", set("internal/cli", "internal/cmd/self", "internal/servercmd/registry")},
-			{"internal/servercmd/registry", set("internal/cli", "internal/cmd/self", "registry/judge", "registry/server", "registry/wire", "registry/witness")},
 			{"internal/cmd/self", set("bundle", "exec", "internal/applet", "internal/cli", "item", "packages/source/git", "policy", "stdlib")},
 			{"internal/cmd/templates", everything()},
 		}},

@@ -20,6 +20,7 @@ func writers() map[string]string {
 		"internal/cas":                      "writes into new directories of its own, below one that atomicfile opened",
 		"internal/applet/files":             "opens the project for the file tools with os.Root and checks each element",
 		"internal/gitcmd/copy.go":           "a new repository in a new directory",
+		"internal/httpserve/httpserve.go":   "the socket of a server, which atomicfile cannot make",
 		"internal/commitindex":              "a new directory below the temporary directory of the system, for the index of one run",
 		"bundle/newuser":                    "a new directory below the temporary directory of the system, for one new user",
 		"internal/workcopy":                 "opens copies and the project with os.Root, makes copies in new directories, and moves a copy away as a whole",

@@ -133,6 +133,7 @@ func CommandTables() map[string]*Table {
 		"verified runs": bare(mid("RUN", 0, 20), wrap("LOG", 0, 20)),
 		"thread":        facts(),
 		"plan":          facts(),
+		"server config": facts(),
 		"waiting": list(number("N", 0), mid("DIRECTIVE", 0, 16), col("WAITING FOR YOU", 0, 20), number("AGE", 0), col("NAME", 2, 12),
 			wide("THREAD"), wide("CALL")),
 		"removed threads": bare(

@@ -3,6 +3,7 @@ package servercmd
 import (
 	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/internal/cmd/self"
+	"github.com/ryeos/rye/internal/servercmd/config"
 	"github.com/ryeos/rye/internal/servercmd/registry"
 )
 
@@ -16,6 +17,7 @@ func Commands(string) []*cli.Command {
 			Usage: "serve and operate a registry of bundles",
 			Subs:  registry.Commands(),
 		},
+		config.Command(),
 		self.VersionCommand(),
 		cli.CompleteCommand(),
 		cli.HelpCommand(),

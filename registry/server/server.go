@@ -10,10 +10,8 @@ package server
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net"
-	"net/http"
 	"os"
 	"path/filepath"
 	"sync"
@@ -23,6 +21,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/atomicfile"
 	"github.com/ryeos/rye/internal/filelock"
+	"github.com/ryeos/rye/internal/httpserve"
 	"github.com/ryeos/rye/registry/log"
 	"github.com/ryeos/rye/registry/rules"
 	"github.com/ryeos/rye/registry/wire"
@@ -286,38 +285,24 @@ const (
 	closeTimeout  = 10 * time.Second
 )
 
-// httpServer returns a server that bounds connections.
-func (s *Server) httpServer() *http.Server {
-	return &http.Server{
-		Handler:           s.Handler(),
-		ReadHeaderTimeout: headerTimeout,
-		IdleTimeout:       2 * time.Minute,
-		MaxHeaderBytes:    maxHeader,
+// limits returns the limits of connections.
+func limits() httpserve.Limits {
+	return httpserve.Limits{
+		Header: headerTimeout,
+		Idle:   2 * time.Minute,
+		Bytes:  maxHeader,
+		Close:  closeTimeout,
 	}
 }
 
 // Serve serves HTTP on a listener until ctx ends. It also does what commands of the
 // operator ask for.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
-	h := s.httpServer()
 	ctx, cancel := context.WithCancel(ctx)
 	go s.serveQueue(ctx)
 	var asking sync.WaitGroup
 	asking.Go(func() { s.cosignLoop(ctx) })
 	defer asking.Wait() // after Close, another process may write the checkpoint
 	defer cancel()
-	failed := make(chan error, 1)
-	go func() { failed <- h.Serve(l) }()
-	select {
-	case err := <-failed:
-		return fmt.Errorf("serving %s: %w", l.Addr(), err)
-	case <-ctx.Done():
-	}
-	end, stop := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
-	defer stop()
-	err := h.Shutdown(end)
-	if errors.Is(err, context.DeadlineExceeded) {
-		return h.Close()
-	}
-	return err
+	return httpserve.Serve(ctx, l, s.Handler(), limits())
 }

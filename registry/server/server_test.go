@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/httpserve"
 	"github.com/ryeos/rye/internal/testing/testkit"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/lock"
@@ -93,7 +94,7 @@ func (f *fixture) open() {
 	}
 	s.askTime = time.Minute // a busy machine answers late
 	f.s, f.http = s, httptest.NewUnstartedServer(nil)
-	f.http.Config = s.httpServer()
+	f.http.Config = httpserve.Server(s.Handler(), limits())
 	f.http.Start()
 }
 
