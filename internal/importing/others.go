@@ -22,6 +22,7 @@ import (
 	"github.com/ryeos/rye/internal/openat"
 	"github.com/ryeos/rye/internal/privatekey"
 	"github.com/ryeos/rye/internal/project"
+	"github.com/ryeos/rye/internal/signing"
 	"github.com/ryeos/rye/resolve/space"
 	"github.com/ryeos/rye/sign"
 )
@@ -254,7 +255,7 @@ func checkConverted(
 	for _, file := range fresh {
 		files[strings.TrimPrefix(file.Path, space.Dir+"/")] = file.Bytes
 	}
-	fs, err := p.CheckDrafts(ctx, root, files)
+	fs, err := signing.CheckDrafts(ctx, p, root, files)
 	if err != nil {
 		return nil, diag.Doing("importing", err)
 	}

@@ -32,8 +32,8 @@ func (p *Project) Allowance(ctx context.Context) (policy.Allowance, []policy.Ori
 	return read.value, slices.Clone(read.origins), err
 }
 
-// forgetAllowance makes the next call of Allowance read the files again.
-func (p *Project) forgetAllowance() {
+// ForgetAllowance makes the next call of Allowance read the files again.
+func (p *Project) ForgetAllowance() {
 	p.allowance.Forget(struct{}{})
 }
 

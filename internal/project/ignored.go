@@ -14,14 +14,14 @@ func (p *Project) Ignored() func(ctx context.Context, paths []string) (map[strin
 	if root == nil || !root.OnDisk() {
 		return nil
 	}
-	return ignoredIn(p.Env, p.Spaces.ProjectDir)
+	return IgnoredIn(p.Env, p.Spaces.ProjectDir)
 }
 
-// ignoredIn returns Ignored for a directory. Without git, or outside of a work tree, no path is ignored.
-func ignoredIn(e *Env, dir string) func(ctx context.Context, paths []string) (map[string]bool, error) {
+// IgnoredIn returns Ignored for a directory. Without git, or outside of a work tree, no path is ignored.
+func IgnoredIn(e *Env, dir string) func(ctx context.Context, paths []string) (map[string]bool, error) {
 	return func(ctx context.Context, paths []string) (map[string]bool, error) {
 		git, err := gitcmd.New(gitcmd.Params{Dir: dir, Cwd: e.Cwd, Environ: e.Environ()})
-		if err != nil || worktree(resolved(dir)) == "" {
+		if err != nil || Worktree(Resolved(dir)) == "" {
 			return nil, nil
 		}
 		return git.Ignored(ctx, paths)
@@ -38,7 +38,7 @@ func (p *Project) Filtered() func(ctx context.Context, paths []string) (map[stri
 	dir := p.Spaces.ProjectDir
 	return func(ctx context.Context, paths []string) (map[string]string, error) {
 		git, err := gitcmd.New(gitcmd.Params{Dir: dir, Cwd: p.Env.Cwd, Environ: p.Env.Environ()})
-		if err != nil || worktree(resolved(dir)) == "" {
+		if err != nil || Worktree(Resolved(dir)) == "" {
 			return nil, nil // without git, or outside of a work tree
 		}
 		return git.Filtered(ctx, paths)

@@ -77,7 +77,7 @@ func (p *Project) checkOwner(dir string) error {
 	if err != nil || len(owners) == 0 {
 		return err
 	}
-	accepted := strings.Fields(p.ReadConsents(DirectoryConsents)[resolved(dir)])
+	accepted := strings.Fields(p.ReadConsents(DirectoryConsents)[Resolved(dir)])
 	for uid, path := range owners {
 		if !slices.Contains(accepted, uid) {
 			return diag.New(diag.ConsentRequired, "opening project %s: %s belongs to %s, another user of this machine", dir, path, owner.Name(uid)).
@@ -115,7 +115,7 @@ func (e *Env) AcceptDirectory(dir string) ([]string, error) {
 		return nil, err
 	}
 	all := p.ReadConsents(DirectoryConsents)
-	all[resolved(dir)] = owners.ids()
+	all[Resolved(dir)] = owners.ids()
 	var names []string
 	for uid := range owners {
 		names = append(names, owner.Name(uid))

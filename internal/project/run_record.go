@@ -67,7 +67,7 @@ func (p *Project) WriteRecord(signer sign.Signer) func(ctx context.Context, ref 
 // ignoreRecords makes git ignore the records below a directory, also in a project that
 // rye init did not make: other people cannot verify them.
 func (p *Project) ignoreRecords(base atomicfile.Base, dir string) error {
-	if worktree(resolved(p.Spaces.ProjectDir)) == "" {
+	if Worktree(Resolved(p.Spaces.ProjectDir)) == "" {
 		return nil
 	}
 	err := base.Create(path.Join(dir, ".gitignore"), []byte("*\n"), 0o644)

@@ -38,13 +38,13 @@ func (p *Project) resolvedDir() string {
 	if p.Spaces.ProjectDir == "" {
 		return ""
 	}
-	return resolved(p.Spaces.ProjectDir)
+	return Resolved(p.Spaces.ProjectDir)
 }
 
 // trackedWith returns why a directory may have come with the project, or "". project is
 // resolved.
 func (e *Env) trackedWith(ctx context.Context, project, dir string) string {
-	if project == "" || dir == "" || !e.sameOrigin(ctx, project, resolved(dir)) {
+	if project == "" || dir == "" || !e.sameOrigin(ctx, project, Resolved(dir)) {
 		return ""
 	}
 	fi, err := os.Stat(dir)
@@ -52,7 +52,7 @@ func (e *Env) trackedWith(ctx context.Context, project, dir string) string {
 		return ""
 	}
 	switch tracked, err := gitcmd.Tracked(ctx, dir, e.Environ()); {
-	case err != nil && worktree(dir) != "":
+	case err != nil && Worktree(dir) != "":
 		return "it is in a repository, and git did not answer which files it tracks"
 	case tracked:
 		return "git tracks files of it"
@@ -66,16 +66,16 @@ func (e *Env) sameOrigin(ctx context.Context, project, dir string) bool {
 	if within(project, dir) {
 		return true
 	}
-	if top := worktree(project); top == "" || !within(top, dir) {
+	if top := Worktree(project); top == "" || !within(top, dir) {
 		return false
 	}
 	tracked, err := gitcmd.Tracked(ctx, project, e.Environ())
 	return tracked || err != nil
 }
 
-// worktree returns the nearest folder above that git works in, "" when there is
+// Worktree returns the nearest folder above that git works in, "" when there is
 // none.
-func worktree(dir string) string {
+func Worktree(dir string) string {
 	for ; ; dir = filepath.Dir(dir) {
 		_, err := os.Lstat(filepath.Join(dir, ".git"))
 		if err == nil {

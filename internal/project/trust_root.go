@@ -75,7 +75,7 @@ func (e *Env) rootPaths(project string) ([]string, error) {
 		return nil, nil
 	}
 	path := e.Path(word)
-	if project != "" && (within(resolved(project), resolved(path)) || within(project, path)) {
+	if project != "" && (within(Resolved(project), Resolved(path)) || within(project, path)) {
 		return nil, diag.New(diag.Usage, "reading flag --trust-root: %q is in the project, which cannot bring its own trust", word).
 			WithReason("trust_root_inside").
 			WithDetail("variable", envTrustRoot)
@@ -83,7 +83,8 @@ func (e *Env) rootPaths(project string) ([]string, error) {
 	return []string{path}, nil
 }
 
-func resolved(path string) string {
+// Resolved returns a path without links, or the clean path if it cannot be followed.
+func Resolved(path string) string {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		return real
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/ryeos/rye/exec"
 	"github.com/ryeos/rye/internal/jsonx"
 	"github.com/ryeos/rye/internal/project"
+	"github.com/ryeos/rye/internal/signing"
 	"github.com/ryeos/rye/resolve"
 	"github.com/ryeos/rye/resolve/space"
 	"github.com/ryeos/rye/verify"
@@ -77,7 +78,7 @@ func VerifyOwnBundle(
 	return bundle.Verify(ctx, bundle.VerifyParams{
 		Tree:             tree,
 		ID:               id,
-		LeftOut:          project.LeftOutOf(p.Env, dir),
+		LeftOut:          signing.LeftOutOf(p.Env, dir),
 		Shared:           true,
 		Judge:            verify.JudgeManifest(p.Trust, string(space.Project), bundle.ManifestPath(id)),
 		JudgeCosignature: verify.JudgeCosignature(p.Trust, string(space.Project)),
@@ -123,7 +124,7 @@ func (c bundlerCall) create(ctx context.Context, tree bundle.Tree) (any, error) 
 	if err != nil {
 		return nil, err
 	}
-	params := c.p.ManifestParams(tree, c.p.Spaces.ProjectDir, id)
+	params := signing.ManifestParams(c.p, tree, c.p.Spaces.ProjectDir, id)
 	command := "rye bundle create " + id
 	if v := c.text("version"); v != "" {
 		params.Version = v

@@ -10,6 +10,7 @@ import (
 	"github.com/ryeos/rye/internal/jsonx"
 	"github.com/ryeos/rye/internal/linediff"
 	"github.com/ryeos/rye/internal/project"
+	"github.com/ryeos/rye/internal/signing"
 	"github.com/ryeos/rye/internal/tree"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/policy"
@@ -104,7 +105,7 @@ func (s *Service) existing(ctx context.Context) Existing {
 	if err != nil || !it.Verdict.OK() {
 		return Working // it may be a draft of the user, who decides
 	}
-	bad := s.p.DraftChecker(s.p.Resolver).Check(ctx, it)
+	bad := signing.DraftChecker(s.p, s.p.Resolver).Check(ctx, it)
 	if len(bad) > 0 {
 		return Broken
 	}
@@ -167,7 +168,7 @@ func (s *Service) Discover(ctx context.Context, o ServiceOptions) error {
 
 // draftOf returns the item with a text that is not written, and a resolver that finds it.
 func (s *Service) draftOf(ctx context.Context, text string) (*resolve.Item, *resolve.Resolver, error) {
-	mem := space.NewFiles(s.root.Space, project.Memory{s.rel: []byte(text)})
+	mem := space.NewFiles(s.root.Space, signing.Memory{s.rel: []byte(text)})
 	spaces := *s.p.Spaces
 	spaces.Roots = slices.Clone(spaces.Roots)
 	for i, r := range spaces.Roots {
@@ -189,7 +190,7 @@ func (s *Service) load(ctx context.Context) (*draftProvider, error) {
 	}
 	fs := append(
 		slices.Clone(it.Findings),
-		s.p.DraftChecker(r).Check(ctx, it)...,
+		signing.DraftChecker(s.p, r).Check(ctx, it)...,
 	)
 	err = diag.FromFindings("adding the provider "+s.wish.ID, fs)
 	if err != nil {
@@ -301,7 +302,7 @@ func (s *Service) Write(ctx context.Context, replace bool) error {
 	if err != nil {
 		return err
 	}
-	_, files, err := s.p.SignFiles(ctx, s.root, key, map[string][]byte{s.rel: []byte(s.Text)})
+	_, files, err := signing.Files(ctx, s.p, s.root, key, map[string][]byte{s.rel: []byte(s.Text)})
 	if err != nil {
 		return err
 	}
@@ -342,7 +343,7 @@ func (s *Service) Settle(ctx context.Context, replace bool) error {
 // Prefer returns the change of the user's configuration that makes a provider
 // the first one of those that threads use, and tier the one of threads that name none; ""
 // leaves that. It is nil if nothing changes.
-func Prefer(ctx context.Context, p *project.Project, s *modelhost.State, tier string) (*project.SettingChange, error) {
+func Prefer(ctx context.Context, p *project.Project, s *modelhost.State, tier string) (*signing.SettingChange, error) {
 	cfg, err := p.Resolver.Config(ctx, agentConfig)
 	if err != nil {
 		return nil, err
@@ -372,5 +373,5 @@ func Prefer(ctx context.Context, p *project.Project, s *modelhost.State, tier st
 	if len(words) == 0 {
 		return nil, nil
 	}
-	return p.PlanSettings(ctx, agentConfig, words)
+	return signing.PlanSettings(ctx, p, agentConfig, words)
 }

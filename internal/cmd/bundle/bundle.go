@@ -15,6 +15,7 @@ import (
 	"github.com/ryeos/rye/internal/cmd/env"
 	"github.com/ryeos/rye/internal/openat"
 	"github.com/ryeos/rye/internal/project"
+	"github.com/ryeos/rye/internal/signing"
 	"github.com/ryeos/rye/lock"
 	"github.com/ryeos/rye/sign"
 )
@@ -127,7 +128,7 @@ func runBundleCreate(ctx context.Context, c *cli.Call, o *bundleCreateOptions) e
 	if err != nil {
 		return err
 	}
-	digest, err := h.WriteManifest(ctx, dir, id, body, signer)
+	digest, err := signing.WriteManifest(ctx, h, dir, id, body, signer)
 	if err != nil {
 		return err
 	}
@@ -221,7 +222,7 @@ func bundleParams(
 	tree bundle.Tree,
 	dir, id string,
 ) bundle.Params {
-	p := h.ManifestParams(tree, dir, id)
+	p := signing.ManifestParams(h, tree, dir, id)
 	for flag, field := range map[*string]*string{
 		&o.version: &p.Version, &o.description: &p.Description, &o.entrypoint: &p.Entrypoint, &o.kind: &p.Type,
 	} {

@@ -8,6 +8,7 @@ import (
 	"github.com/ryeos/rye/internal/cmd/complete"
 	"github.com/ryeos/rye/internal/cmd/env"
 	"github.com/ryeos/rye/internal/project"
+	"github.com/ryeos/rye/internal/signing"
 	"github.com/ryeos/rye/item"
 )
 
@@ -54,14 +55,14 @@ func runConfigSet(ctx context.Context, c *cli.Call, o *configSetOptions) error {
 	if err != nil {
 		return err
 	}
-	change, err := h.PlanSettings(ctx, c.Arg(0), c.Args[1:])
+	change, err := signing.PlanSettings(ctx, h, c.Arg(0), c.Args[1:])
 	if err != nil {
 		return err
 	}
 	if err := confirmSettings(c, change); err != nil {
 		return err
 	}
-	restricted, err := h.Set(ctx, change)
+	restricted, err := signing.WriteSettings(ctx, h, change)
 	if err != nil {
 		return err
 	}
@@ -74,7 +75,7 @@ func runConfigSet(ctx context.Context, c *cli.Call, o *configSetOptions) error {
 }
 
 // confirmSettings prints the old and the new values and asks.
-func confirmSettings(c *cli.Call, change *project.SettingChange) error {
+func confirmSettings(c *cli.Call, change *signing.SettingChange) error {
 	if !c.Isatty(c.Stdin) || c.UI.AsJSON {
 		return diag.New(diag.ApprovalRequired, "setting values of %s: a person confirms it at a terminal", change.Ref).
 			WithReason("setting_headless").WithDetail("ref", change.Ref.String())

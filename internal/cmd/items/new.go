@@ -15,6 +15,7 @@ import (
 	"github.com/ryeos/rye/internal/cmd/view"
 	"github.com/ryeos/rye/internal/draft"
 	"github.com/ryeos/rye/internal/project"
+	"github.com/ryeos/rye/internal/signing"
 	"github.com/ryeos/rye/internal/stepsource"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/sign"
@@ -108,8 +109,9 @@ func runNew(ctx context.Context, c *cli.Call, o *newOptions) error {
 	if err != nil {
 		return err
 	}
-	reports, err := h.CreateSigned(
+	reports, err := signing.Create(
 		ctx,
+		h,
 		root,
 		signer,
 		path.Join(kindExt.Folder, ref.ID+start.ext),

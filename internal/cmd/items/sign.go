@@ -10,8 +10,10 @@ import (
 	"github.com/ryeos/rye/internal/cmd/env"
 	"github.com/ryeos/rye/internal/cmd/view"
 	"github.com/ryeos/rye/internal/project"
+	"github.com/ryeos/rye/internal/signing"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/primary"
+	"github.com/ryeos/rye/resolve"
 )
 
 func SignCommand() *cli.Command {
@@ -115,15 +117,17 @@ func runSign(ctx context.Context, c *cli.Call, o *view.SignOptions) error {
 		targets[i] = h.Shown(word)
 	}
 	call := primary.SignCall{
-		Held:         policy.Person(),
-		Targets:      targets,
-		Dir:          c.Base,
-		Check:        o.Check,
-		Upgrade:      o.Upgrade,
-		LegacyKeys:   old,
-		TakeOver:     o.TakeOver,
-		Ask:          askToSign(c),
-		LastByPerson: h.LastByPerson,
+		Held:       policy.Person(),
+		Targets:    targets,
+		Dir:        c.Base,
+		Check:      o.Check,
+		Upgrade:    o.Upgrade,
+		LegacyKeys: old,
+		TakeOver:   o.TakeOver,
+		Ask:        askToSign(c),
+		LastByPerson: func(ctx context.Context, it *resolve.Item) ([]byte, string) {
+			return signing.LastByPerson(ctx, h, it)
+		},
 	}
 	if call.Ask != nil { // a passphrase may be asked for; Sign reports an error in the targets
 		call.Before, _ = h.Verbs.Seen(ctx, call)

@@ -12,6 +12,7 @@ import (
 	"github.com/ryeos/rye/internal/cmd/complete"
 	"github.com/ryeos/rye/internal/cmd/env"
 	"github.com/ryeos/rye/internal/project"
+	"github.com/ryeos/rye/internal/signing"
 	"github.com/ryeos/rye/resolve/space"
 	"github.com/ryeos/rye/sign"
 	"github.com/ryeos/rye/trust"
@@ -131,7 +132,7 @@ func runKeyRotate(ctx context.Context, c *cli.Call, o *KeyOptions, inProject, ag
 		if h, err = env.Of(c).Open(ctx, project.Lenient); err != nil {
 			return err
 		}
-		err := h.Resign(ctx, old, signed, made.signer)
+		err := signing.Resign(ctx, h, old, signed, made.signer)
 		if err != nil {
 			return err
 		}

@@ -7,6 +7,7 @@ import (
 	"github.com/ryeos/rye/internal/cmd/env"
 	"github.com/ryeos/rye/internal/mcpclient"
 	"github.com/ryeos/rye/internal/project"
+	"github.com/ryeos/rye/internal/signing"
 	"github.com/ryeos/rye/primary"
 	"github.com/ryeos/rye/resolve/space"
 	"github.com/ryeos/rye/sign"
@@ -43,7 +44,7 @@ func withStore(
 	s.Store, err = mcpclient.OpenStore(ctx, mcpclient.StoreParams{
 		Resolver: p.Resolver, Root: root,
 		Sign: func(ctx context.Context, files map[string][]byte) (signed map[string][]byte, err error) {
-			s.reports, signed, err = p.SignFiles(ctx, root, s.key, files)
+			s.reports, signed, err = signing.Files(ctx, p, root, s.key, files)
 			return signed, err
 		},
 	})

@@ -13,6 +13,7 @@ import (
 	"github.com/ryeos/rye/internal/cmd/env"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/internal/setup"
+	"github.com/ryeos/rye/internal/signing"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/threads/modelhost"
 	"github.com/ryeos/rye/threads/models"
@@ -455,7 +456,7 @@ func preferProvider(
 	if err := confirmAdd(c, o.Yes, change.Path); err != nil {
 		return err
 	}
-	if _, err := p.Set(ctx, change); err != nil {
+	if _, err := signing.WriteSettings(ctx, p, change); err != nil {
 		return err
 	}
 	data["settings"] = change

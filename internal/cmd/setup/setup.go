@@ -16,6 +16,7 @@ import (
 	"github.com/ryeos/rye/internal/cmd/watch"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/internal/setup"
+	"github.com/ryeos/rye/internal/signing"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/primary"
 	"github.com/ryeos/rye/threads/modelhost"
@@ -355,7 +356,7 @@ func (s *setupRun) prefer(ctx context.Context, used *modelhost.State) error {
 	if err != nil || change == nil {
 		return err
 	}
-	if _, err := s.p.Set(ctx, change); err != nil {
+	if _, err := signing.WriteSettings(ctx, s.p, change); err != nil {
 		return err
 	}
 	s.c.UI.Note("stored in %s (%s), signed", change.Ref, change.Path)

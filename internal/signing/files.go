@@ -1,4 +1,4 @@
-package project
+package signing
 
 import (
 	"bytes"
@@ -11,6 +11,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/draft"
 	"github.com/ryeos/rye/internal/extract"
+	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/primary"
 	"github.com/ryeos/rye/resolve"
@@ -18,28 +19,29 @@ import (
 	"github.com/ryeos/rye/sign"
 )
 
-// SignFiles signs items that are not on disk yet: files maps paths below .ai of
+// Files signs items that are not on disk yet: files maps paths below .ai of
 // the space of root to contents. Each is loaded first by the code that will use it
 // (package draft): one that does not load fails the call, and nothing is signed. It returns a report and the signed contents of
 // each file that has no trusted signature; the contents of the others are
 // returned unchanged. The signatures are in the log when it returns.
-func (h *Project) SignFiles(
+func Files(
 	ctx context.Context,
+	p *project.Project,
 	root *space.Root,
 	key sign.Signer,
 	files map[string][]byte,
 ) ([]primary.SignReport, map[string][]byte, error) {
 	mem := space.NewFiles(root.Space, Memory(files))
-	spaces := *h.Spaces
+	spaces := *p.Spaces
 	spaces.Roots = slices.Clone(spaces.Roots)
 	for i, r := range spaces.Roots {
 		if r == root {
 			spaces.Roots[i] = mem
 		}
 	}
-	r := h.Verifier(&spaces)
-	verbs := primary.New(primary.Params{Resolver: r, Record: h.Recorder().Record, Now: h.Env.Now})
-	check := h.DraftChecker(r)
+	r := p.Verifier(&spaces)
+	verbs := primary.New(primary.Params{Resolver: r, Record: p.Recorder().Record, Now: p.Env.Now})
+	check := DraftChecker(p, r)
 	out := maps.Clone(files)
 	var reports []primary.SignReport
 	var made []primary.SignedFile
@@ -76,31 +78,32 @@ func (h *Project) SignFiles(
 }
 
 // DraftChecker returns the checks of items that are not signed yet, which r finds.
-func (h *Project) DraftChecker(r *resolve.Resolver) *draft.Checker {
+func DraftChecker(p *project.Project, r *resolve.Resolver) *draft.Checker {
 	return &draft.Checker{
 		Resolver: r,
-		Executor: h.Executor.WithResolver(r),
-		Graphs:   h.GraphItems(),
+		Executor: p.Executor.WithResolver(r),
+		Graphs:   p.GraphItems(),
 	}
 }
 
 // CheckDrafts loads files that are not written and not signed yet, by the code that will
 // use them. files maps paths below .ai of the space of root to contents.
-func (h *Project) CheckDrafts(
+func CheckDrafts(
 	ctx context.Context,
+	p *project.Project,
 	root *space.Root,
 	files map[string][]byte,
 ) ([]diag.Finding, error) {
 	mem := space.NewFiles(root.Space, withFiles{root, Memory(files)})
-	spaces := *h.Spaces
+	spaces := *p.Spaces
 	spaces.Roots = slices.Clone(spaces.Roots)
 	for i, r := range spaces.Roots {
 		if r == root {
 			spaces.Roots[i] = mem
 		}
 	}
-	r := h.Verifier(&spaces)
-	check := h.DraftChecker(r)
+	r := p.Verifier(&spaces)
+	check := DraftChecker(p, r)
 	var out []diag.Finding
 	for _, rel := range slices.Sorted(maps.Keys(files)) {
 		it, err := r.File(ctx, mem, rel)
@@ -138,16 +141,17 @@ func (w withFiles) Exists(rel string) bool {
 	return w.Memory.Exists(rel) || w.root.Exists(rel)
 }
 
-// CreateSigned signs one item in memory and creates its file, and the file of its
+// Create signs one item in memory and creates its file, and the file of its
 // detached signature if it has one.
-func (h *Project) CreateSigned(
+func Create(
 	ctx context.Context,
+	p *project.Project,
 	root *space.Root,
 	key sign.Signer,
 	rel string,
 	text []byte,
 ) ([]primary.SignReport, error) {
-	reports, files, err := h.SignFiles(ctx, root, key, map[string][]byte{rel: text})
+	reports, files, err := Files(ctx, p, root, key, map[string][]byte{rel: text})
 	if err != nil {
 		return nil, err
 	}

@@ -1,10 +1,11 @@
-package project
+package signing
 
 import (
 	"context"
 	"path"
 
 	"github.com/ryeos/rye/internal/gitcmd"
+	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/resolve"
 	"github.com/ryeos/rye/resolve/space"
 )
@@ -15,7 +16,7 @@ const maxHistory = 100
 // LastByPerson returns the newest committed version of an item of the project that a
 // person has signed, and the start of its commit; nil if there is none. Errors of git
 // have the same result: most projects have no such version.
-func (p *Project) LastByPerson(ctx context.Context, it *resolve.Item) (old []byte, from string) {
+func LastByPerson(ctx context.Context, p *project.Project, it *resolve.Item) (old []byte, from string) {
 	if it.Root.Space != space.Project || it.Type.Detached {
 		return nil, ""
 	}

@@ -1,4 +1,4 @@
-package project
+package signing
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/jsonx"
+	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/internal/yamlx"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/policy"
@@ -34,7 +35,7 @@ type SettingChange struct {
 
 // PlanSettings returns the change that sets KEY=VALUE in the user's own item of a
 // configuration. It writes nothing.
-func (p *Project) PlanSettings(ctx context.Context, id string, words []string) (*SettingChange, error) {
+func PlanSettings(ctx context.Context, p *project.Project, id string, words []string) (*SettingChange, error) {
 	ref := item.Ref{Kind: item.Config, ID: id}
 	root, err := p.Verbs.Target(space.User)
 	if err != nil {
@@ -42,11 +43,11 @@ func (p *Project) PlanSettings(ctx context.Context, id string, words []string) (
 	}
 	c := &SettingChange{Ref: ref, root: root, rel: "config/" + id + ".yaml"}
 	c.Path = root.Display(c.rel)
-	old, err := p.effective(ctx, id)
+	old, err := effective(ctx, p, id)
 	if err != nil {
 		return nil, err
 	}
-	if c.text, err = p.ownLayer(ref, c); err != nil {
+	if c.text, err = ownLayer(p, ref, c); err != nil {
 		return nil, err
 	}
 	for _, word := range words {
@@ -63,7 +64,7 @@ func (p *Project) PlanSettings(ctx context.Context, id string, words []string) (
 }
 
 // ownLayer returns the text of the user's own item, or a new one.
-func (p *Project) ownLayer(ref item.Ref, c *SettingChange) ([]byte, error) {
+func ownLayer(p *project.Project, ref item.Ref, c *SettingChange) ([]byte, error) {
 	if !c.root.Exists(c.rel) {
 		text := "schema_version: \"1.0.0\"\n"
 		if category := ref.Category(); category != "" {
@@ -75,7 +76,7 @@ func (p *Project) ownLayer(ref item.Ref, c *SettingChange) ([]byte, error) {
 }
 
 // effective returns the values of a configuration by dotted key.
-func (p *Project) effective(ctx context.Context, id string) (func(key string) string, error) {
+func effective(ctx context.Context, p *project.Project, id string) (func(key string) string, error) {
 	if id == policy.AllowanceID {
 		_, origins, err := p.Allowance(ctx)
 		return func(key string) string {
@@ -106,9 +107,9 @@ func (p *Project) effective(ctx context.Context, id string) (func(key string) st
 	}, nil
 }
 
-// Set signs the change with the user's key and writes it. It returns what other
+// WriteSettings signs the change with the user's key and writes it. It returns what other
 // sources restrict, so that a value which was set is not the effective one.
-func (p *Project) Set(ctx context.Context, c *SettingChange) (restricted []policy.Origin, err error) {
+func WriteSettings(ctx context.Context, p *project.Project, c *SettingChange) (restricted []policy.Origin, err error) {
 	key, err := p.Keys.Signer(ctx)
 	if err != nil {
 		return nil, err
@@ -118,7 +119,7 @@ func (p *Project) Set(ctx context.Context, c *SettingChange) (restricted []polic
 		return nil, diag.New(diag.Scope, "setting values of %s: the key %s is an agent's, and its items permit nothing", c.Ref, k.Fingerprint.Short()).
 			WithReason("setting_agent")
 	}
-	_, files, err := p.SignFiles(ctx, c.root, key, map[string][]byte{c.rel: c.text})
+	_, files, err := Files(ctx, p, c.root, key, map[string][]byte{c.rel: c.text})
 	if err != nil {
 		return nil, err
 	}
@@ -130,7 +131,7 @@ func (p *Project) Set(ctx context.Context, c *SettingChange) (restricted []polic
 		c.Ref.ID != policy.AllowanceID {
 		return nil, err
 	}
-	p.forgetAllowance()
+	p.ForgetAllowance()
 	_, origins, err := p.Allowance(ctx)
 	for _, o := range origins {
 		if o.File != c.Path &&

@@ -1,4 +1,4 @@
-package project
+package signing
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"github.com/ryeos/rye/internal/atomicfile"
 	"github.com/ryeos/rye/internal/gitcmd"
 	"github.com/ryeos/rye/internal/openat"
+	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/primary"
@@ -22,8 +23,9 @@ import (
 // Resign signs what a key signed in the project again with its successor: the items at
 // the paths, then the manifests among them, which list items, then endorsements. The
 // project must be opened after the successor became trusted.
-func (p *Project) Resign(
+func Resign(
 	ctx context.Context,
+	p *project.Project,
 	old sign.Fingerprint,
 	paths []string,
 	by sign.Signer,
@@ -36,18 +38,18 @@ func (p *Project) Resign(
 			targets = append(targets, filepath.Join(p.Spaces.ProjectDir, filepath.FromSlash(rel)))
 		}
 	}
-	if err := p.resignItems(ctx, targets, by); err != nil {
+	if err := resignItems(ctx, p, targets, by); err != nil {
 		return err
 	}
 	for _, id := range manifests {
-		if err := p.resignManifest(ctx, id, by); err != nil {
+		if err := resignManifest(ctx, p, id, by); err != nil {
 			return err
 		}
 	}
-	return p.endorseAgain(ctx, old, by)
+	return endorseAgain(ctx, p, old, by)
 }
 
-func (p *Project) resignItems(ctx context.Context, targets []string, by sign.Signer) error {
+func resignItems(ctx context.Context, p *project.Project, targets []string, by sign.Signer) error {
 	if len(targets) == 0 {
 		return nil
 	}
@@ -73,7 +75,7 @@ func (p *Project) resignItems(ctx context.Context, targets []string, by sign.Sig
 
 // resignManifest writes the manifest of a bundle of the project with the current
 // digests of its files.
-func (p *Project) resignManifest(ctx context.Context, id string, by sign.Signer) error {
+func resignManifest(ctx context.Context, p *project.Project, id string, by sign.Signer) error {
 	root, err := p.NeedProject()
 	if err != nil {
 		return err
@@ -83,17 +85,17 @@ func (p *Project) resignManifest(ctx context.Context, id string, by sign.Signer)
 		return diag.New(diag.FileSystemError, "opening the directory of the bundle: %w", err)
 	}
 	defer tree.Close()
-	body, err := bundle.Create(ctx, tree, p.ManifestParams(tree, root.Base, id))
+	body, err := bundle.Create(ctx, tree, ManifestParams(p, tree, root.Base, id))
 	if err != nil {
 		return err
 	}
-	_, err = p.WriteManifest(ctx, root.Base, id, body, by)
+	_, err = WriteManifest(ctx, p, root.Base, id, body, by)
 	return err
 }
 
 // ManifestParams returns the parameters of the next manifest of a bundle in dir: those of the
 // present one, else version 0.1.0.
-func (p *Project) ManifestParams(tree bundle.Tree, dir, id string) bundle.Params {
+func ManifestParams(p *project.Project, tree bundle.Tree, dir, id string) bundle.Params {
 	out := bundle.Params{Version: "0.1.0"}
 	b, _, err := tree.Read(bundle.ManifestPath(id), bundle.MaxManifest)
 	if err == nil {
@@ -115,8 +117,9 @@ func (p *Project) ManifestParams(tree bundle.Tree, dir, id string) bundle.Params
 
 // WriteManifest signs the body of a manifest and writes it below a bundle's directory.
 // The signature of an unchanged body stays.
-func (p *Project) WriteManifest(
+func WriteManifest(
 	ctx context.Context,
+	p *project.Project,
 	dir, id string,
 	body []byte,
 	s sign.Signer,
@@ -160,7 +163,7 @@ func (p *Project) WriteManifest(
 
 // endorseAgain repeats the endorsements in the project that the old key signed: they
 // end with it.
-func (p *Project) endorseAgain(ctx context.Context, old sign.Fingerprint, by sign.Signer) error {
+func endorseAgain(ctx context.Context, p *project.Project, old sign.Fingerprint, by sign.Signer) error {
 	dir, err := p.ProjectTrust()
 	if err != nil {
 		return nil //nolint:nilerr // without a project there is nothing to endorse
@@ -207,15 +210,15 @@ func (p *Project) endorseAgain(ctx context.Context, old sign.Fingerprint, by sig
 }
 
 // LeftOutOf returns the files of a work tree that no bundle contains.
-func LeftOutOf(e *Env, dir string) bundle.LeftOut {
-	return verify.LeftOut(ignoredIn(e, dir))
+func LeftOutOf(e *project.Env, dir string) bundle.LeftOut {
+	return verify.LeftOut(project.IgnoredIn(e, dir))
 }
 
 // convertedOf returns the files of a work tree that git stores with other bytes.
-func convertedOf(e *Env, dir string) func(ctx context.Context, paths []string) (map[string]string, error) {
+func convertedOf(e *project.Env, dir string) func(ctx context.Context, paths []string) (map[string]string, error) {
 	return func(ctx context.Context, paths []string) (map[string]string, error) {
 		git, err := gitcmd.New(gitcmd.Params{Dir: dir, Cwd: e.Cwd, Environ: e.Environ()})
-		if err != nil || worktree(resolved(dir)) == "" {
+		if err != nil || project.Worktree(project.Resolved(dir)) == "" {
 			return nil, nil // without git, or outside of a work tree
 		}
 		return git.Converted(ctx, paths)
