@@ -32,7 +32,7 @@ func signers() map[string]string {
 		"registry/server.writeRotation":          "the key of a log, which signs checkpoints, not a user's key",
 		"registry/wire.Sign":                     "its callers",
 		"internal/keychain.describeRuntimeKey":   "Recorder.Documents",
-		"internal/project.WriteRecord":           "Record",
+		"threads/records.Writer":                 "Record",
 		"internal/cmd/trust.runTrustEndorse":     "Recorder.Documents",
 		"internal/signing.endorseAgain":          "Recorder.Documents",
 		"internal/cmd/trust.runTrustRefresh":     "Recorder.Documents",

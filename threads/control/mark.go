@@ -11,6 +11,7 @@ import (
 	"github.com/ryeos/rye/threads"
 	"github.com/ryeos/rye/threads/handle"
 	"github.com/ryeos/rye/threads/heads"
+	"github.com/ryeos/rye/threads/records"
 	"github.com/ryeos/rye/threads/settings"
 	"github.com/ryeos/rye/threads/store"
 )
@@ -93,7 +94,7 @@ func restParams(p *project.Project, s *threads.Started, params graph.Params) thr
 		Keys:    p.Keys.RuntimePublic,
 		Heads:   params.Heads,
 		Now:     p.Env.Now,
-		Redact:  p.Redactor(nil).Bytes,
+		Redact:  records.Redactor(p, nil).Bytes,
 		Account: func(ctx context.Context, id string, limit policy.USD) (threads.Ledger, error) {
 			// A process that was stopped may not have recorded a new maximum in the log.
 			return p.OpenAccount(

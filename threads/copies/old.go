@@ -11,6 +11,7 @@ import (
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/internal/tree"
 	"github.com/ryeos/rye/internal/workcopy"
+	"github.com/ryeos/rye/threads/records"
 )
 
 // Copy is a working copy of a thread.
@@ -73,7 +74,7 @@ type copySettings struct {
 }
 
 func readSettings(ctx context.Context, p *project.Project) (*copySettings, error) {
-	s, err := p.Resolver.Config(ctx, project.RecordsConfig)
+	s, err := p.Resolver.Config(ctx, records.Config)
 	if err != nil {
 		return nil, err
 	}
@@ -85,7 +86,7 @@ func readSettings(ctx context.Context, p *project.Project) (*copySettings, error
 		files: section.Int("max_files", 200_000, 1, 10_000_000),
 		bytes: section.Int("max_bytes", 4<<30, 1, 1<<40),
 	}
-	return out, diag.FromFindings("reading config:"+project.RecordsConfig, r.Findings())
+	return out, diag.FromFindings("reading config:"+records.Config, r.Findings())
 }
 
 // DropOld removes those that are to be removed, and what a stopped process left. One that

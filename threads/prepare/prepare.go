@@ -20,6 +20,7 @@ import (
 	"github.com/ryeos/rye/threads"
 	"github.com/ryeos/rye/threads/handle"
 	"github.com/ryeos/rye/threads/modelhost"
+	"github.com/ryeos/rye/threads/records"
 	"github.com/ryeos/rye/threads/settings"
 	"github.com/ryeos/rye/threads/steps"
 	"github.com/ryeos/rye/threads/transcript"
@@ -304,7 +305,7 @@ func (r *Prepared) Name(p *project.Project) string {
 		return ""
 	}
 	var inputs map[string]any
-	if json.Unmarshal(p.Redactor(r.Keys).Bytes(b), &inputs) != nil {
+	if json.Unmarshal(records.Redactor(p, r.Keys).Bytes(b), &inputs) != nil {
 		return ""
 	}
 	return handle.Name(inputs)

@@ -17,6 +17,7 @@ import (
 	"github.com/ryeos/rye/resolve/space"
 	"github.com/ryeos/rye/sign"
 	"github.com/ryeos/rye/threads"
+	"github.com/ryeos/rye/threads/records"
 	"github.com/ryeos/rye/threads/steps"
 	"github.com/ryeos/rye/threads/testfile"
 )
@@ -158,7 +159,7 @@ func testCleaner(ctx context.Context, p *project.Project) (*testfile.Cleaner, er
 	if err != nil {
 		return nil, err
 	}
-	known, err := p.RecordFilter()
+	known, err := records.Filter(p)
 	if err != nil {
 		return nil, err
 	}

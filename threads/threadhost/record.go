@@ -11,6 +11,7 @@ import (
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/threads"
+	"github.com/ryeos/rye/threads/records"
 )
 
 // ThreadRecords is the namespace of the knowledge items that describe threads.
@@ -73,7 +74,7 @@ func (r *Run) writeThreadRecord(ctx context.Context, own *described) error {
 	if err != nil {
 		return err
 	}
-	return r.Project.WriteRecord(signer)(
+	return records.Writer(r.Project, signer)(
 		ctx,
 		item.Ref{Kind: item.Knowledge, ID: ThreadRecords + "/" + root},
 		own.text.Bytes(),

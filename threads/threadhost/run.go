@@ -23,6 +23,7 @@ import (
 	"github.com/ryeos/rye/threads/heads"
 	"github.com/ryeos/rye/threads/message"
 	"github.com/ryeos/rye/threads/prepare"
+	"github.com/ryeos/rye/threads/records"
 	"github.com/ryeos/rye/threads/steps"
 	"github.com/ryeos/rye/threads/store"
 	"github.com/ryeos/rye/threads/transcript"
@@ -203,7 +204,7 @@ func (r *Run) params(ctx context.Context) (threads.Params, error) {
 		out.Continue = nil
 		out.Observe = r.Options.Observe
 	}
-	secrets := p.Redactor(r.Keys)
+	secrets := records.Redactor(p, r.Keys)
 	out.Redact = secrets.Bytes
 	out.RedactText = func() threads.TextFilter {
 		return secrets.Text()

@@ -18,6 +18,7 @@ import (
 	"github.com/ryeos/rye/threads/control"
 	"github.com/ryeos/rye/threads/copies"
 	"github.com/ryeos/rye/threads/heads"
+	"github.com/ryeos/rye/threads/records"
 	"github.com/ryeos/rye/threads/threadhost"
 	"github.com/ryeos/rye/threads/transcript"
 )
@@ -121,7 +122,7 @@ func removeTrees(p *project.Project, base atomicfile.Base, trees []Tree) error {
 				return err
 			}
 		}
-		err := p.RemoveRecord(item.Ref{Kind: item.Knowledge, ID: threadhost.ThreadRecords + "/" + t.Root})
+		err := records.Remove(p, item.Ref{Kind: item.Knowledge, ID: threadhost.ThreadRecords + "/" + t.Root})
 		if err != nil {
 			return err
 		}
@@ -145,7 +146,7 @@ const headsAge = 400 * 24 * time.Hour
 
 // retention fills in what the configuration states.
 func retention(ctx context.Context, p *project.Project, o *Options) error {
-	s, err := p.Resolver.Config(ctx, project.RecordsConfig)
+	s, err := p.Resolver.Config(ctx, records.Config)
 	if err != nil {
 		return err
 	}
@@ -153,7 +154,7 @@ func retention(ctx context.Context, p *project.Project, o *Options) error {
 	section := r.Map("threads")
 	days := int(section.Int("older_than_days", 30, 0, 36_500))
 	keep := int(section.Int("keep", 0, 0, 1_000_000))
-	err = diag.FromFindings("reading config:"+project.RecordsConfig, r.Findings())
+	err = diag.FromFindings("reading config:"+records.Config, r.Findings())
 	if err != nil {
 		return err
 	}

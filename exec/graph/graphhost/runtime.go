@@ -27,6 +27,7 @@ import (
 	"github.com/ryeos/rye/threads"
 	"github.com/ryeos/rye/threads/control"
 	"github.com/ryeos/rye/threads/copies"
+	"github.com/ryeos/rye/threads/records"
 	"github.com/ryeos/rye/threads/transcript"
 )
 
@@ -321,7 +322,7 @@ func Params(ctx context.Context, p *project.Project, held policy.Held) (graph.Pa
 	out.Dispatcher = Dispatcher{Project: p}
 	out.Held = held
 	out.Getenv = p.Env.Getenv
-	out.Snapshot = p.WriteRecord(out.Signer)
+	out.Snapshot = records.Writer(p, out.Signer)
 	out.Results = nodeResults(p)
 	out.Risk = itemcheck.Risk(ctx, p.Resolver)
 	out.Number = func(ctx context.Context, id string, inputs map[string]any) (int64, error) {

@@ -1,4 +1,4 @@
-package project
+package records
 
 import (
 	"context"
@@ -11,18 +11,19 @@ import (
 	"github.com/ryeos/rye/internal/atomicfile"
 	"github.com/ryeos/rye/internal/auditlog"
 	"github.com/ryeos/rye/internal/extract"
+	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/resolve/space"
 	"github.com/ryeos/rye/sign"
 	"github.com/ryeos/rye/trust/doc"
 )
 
-// WriteRecord returns the function that writes a text about a run as a knowledge item
+// Writer returns the function that writes a text about a run as a knowledge item
 // of the project, without secrets, signed by the runtime key. Older records of the same
 // graph are removed.
-func (p *Project) WriteRecord(signer sign.Signer) func(ctx context.Context, ref item.Ref, text []byte) error {
+func Writer(p *project.Project, signer sign.Signer) func(ctx context.Context, ref item.Ref, text []byte) error {
 	return func(ctx context.Context, ref item.Ref, text []byte) error {
-		secrets, err := p.RecordFilter()
+		secrets, err := Filter(p)
 		if err != nil {
 			return err
 		}
@@ -53,21 +54,21 @@ func (p *Project) WriteRecord(signer sign.Signer) func(ctx context.Context, ref 
 		base := atomicfile.Project(p.Spaces.ProjectDir)
 		top, _, _ := strings.Cut(ref.ID, "/")
 		rel := path.Join(space.Dir, "knowledge", ref.ID+".md")
-		err = p.ignoreRecords(base, path.Join(space.Dir, "knowledge", top))
+		err = ignoreRecords(p, base, path.Join(space.Dir, "knowledge", top))
 		if err != nil {
 			return err
 		}
 		if err := base.Replace(rel, out, 0o600); err != nil {
 			return diag.Doing("recording the run", err)
 		}
-		return p.pruneRecords(ctx, ref)
+		return pruneRecords(ctx, p, ref)
 	}
 }
 
 // ignoreRecords makes git ignore the records below a directory, also in a project that
 // rye init did not make: other people cannot verify them.
-func (p *Project) ignoreRecords(base atomicfile.Base, dir string) error {
-	if Worktree(Resolved(p.Spaces.ProjectDir)) == "" {
+func ignoreRecords(p *project.Project, base atomicfile.Base, dir string) error {
+	if project.Worktree(project.Resolved(p.Spaces.ProjectDir)) == "" {
 		return nil
 	}
 	err := base.Create(path.Join(dir, ".gitignore"), []byte("*\n"), 0o644)

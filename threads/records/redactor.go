@@ -1,15 +1,16 @@
-package project
+package records
 
 import (
 	"strings"
 
+	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/internal/redact"
 )
 
 // Redactor returns what removes the values of keys from all that a thread writes: the
 // keys of the providers, and every variable of the environment with the name of a
 // secret.
-func (p *Project) Redactor(keys map[string]string) *redact.Filter {
+func Redactor(p *project.Project, keys map[string]string) *redact.Filter {
 	values := map[string]string{}
 	for _, kv := range p.Env.Environ() {
 		name, value, _ := strings.Cut(kv, "=")

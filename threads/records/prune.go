@@ -1,4 +1,4 @@
-package project
+package records
 
 import (
 	"context"
@@ -16,6 +16,7 @@ import (
 	"github.com/ryeos/rye/internal/atomicfile"
 	"github.com/ryeos/rye/internal/extract"
 	"github.com/ryeos/rye/internal/openat"
+	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/internal/redact"
 	"github.com/ryeos/rye/internal/tree"
 	"github.com/ryeos/rye/item"
@@ -23,17 +24,17 @@ import (
 	"github.com/ryeos/rye/sign"
 )
 
-// RecordsConfig states how many records of runs stay.
-const RecordsConfig = "agent/records"
+// Config states how many records of runs stay.
+const Config = "agent/records"
 
 // maxRecord bounds a record that is read.
 const maxRecord = 1 << 20
 
-// RecordFilter returns what removes secrets from a record of a run, which a search finds:
+// Filter returns what removes secrets from a record of a run, which a search finds:
 // the stored keys, and every variable of the environment with the name of a secret.
 // Secrets stay in the log of a run, because a resume reads the values. The log is private and
 // hidden from every sandbox; records, which a search finds, have none.
-func (p *Project) RecordFilter() (*redact.Filter, error) {
+func Filter(p *project.Project) (*redact.Filter, error) {
 	keys := p.Env.Keys()
 	names, err := keys.Stored()
 	if err != nil {
@@ -47,35 +48,35 @@ func (p *Project) RecordFilter() (*redact.Filter, error) {
 	for name, key := range found {
 		values[name] = key.Value
 	}
-	return p.Redactor(values), nil
+	return Redactor(p, values), nil
 }
 
 // pruneRecords removes the oldest records of the runs of a graph, or of threads, as
 // config:agent/records states. It leaves the record of a run that can go on by itself, and what the runtime key
 // did not sign.
-func (p *Project) pruneRecords(ctx context.Context, ref item.Ref) error {
+func pruneRecords(ctx context.Context, p *project.Project, ref item.Ref) error {
 	rel := path.Join(space.Dir, "knowledge", path.Dir(ref.ID))
-	ids := p.recordIDs(rel)
+	ids := recordIDs(p, rel)
 	if len(ids) < 2 {
 		return nil
 	}
-	s, err := p.Resolver.Config(ctx, RecordsConfig)
+	s, err := p.Resolver.Config(ctx, Config)
 	if err != nil {
 		return err
 	}
 	r := tree.NewReader(&tree.Doc{Root: s.Root}, diag.ConfigError)
 	keep := int(r.Map("runs").Int("keep", 0, 0, 1_000_000))
-	if err := diag.FromFindings("reading config:"+RecordsConfig, r.Findings()); err != nil {
+	if err := diag.FromFindings("reading config:"+Config, r.Findings()); err != nil {
 		return err
 	}
 	if keep == 0 || len(ids) <= keep {
 		return nil
 	}
 	for _, id := range ids[:len(ids)-keep] {
-		if id == path.Base(ref.ID) || !p.runEnded(ctx, id) {
+		if id == path.Base(ref.ID) || !runEnded(ctx, p, id) {
 			continue
 		}
-		err := p.RemoveRecord(item.Ref{Kind: item.Knowledge, ID: path.Dir(ref.ID) + "/" + id})
+		err := Remove(p, item.Ref{Kind: item.Knowledge, ID: path.Dir(ref.ID) + "/" + id})
 		if err != nil {
 			return err
 		}
@@ -83,9 +84,9 @@ func (p *Project) pruneRecords(ctx context.Context, ref item.Ref) error {
 	return nil
 }
 
-// RemoveRecord removes a record, if a person has not signed or edited it.
-func (p *Project) RemoveRecord(ref item.Ref) error {
-	if !p.ownRecord(ref) {
+// Remove removes a record, if a person has not signed or edited it.
+func Remove(p *project.Project, ref item.Ref) error {
+	if !ownRecord(p, ref) {
 		return nil
 	}
 	err := atomicfile.Project(p.Spaces.ProjectDir).Remove(path.Join(space.Dir, "knowledge", ref.ID+".md"))
@@ -96,7 +97,7 @@ func (p *Project) RemoveRecord(ref item.Ref) error {
 }
 
 // recordIDs returns the runs that have a record in a directory, the oldest first.
-func (p *Project) recordIDs(rel string) []string {
+func recordIDs(p *project.Project, rel string) []string {
 	entries, err := os.ReadDir(filepath.Join(p.Spaces.ProjectDir, filepath.FromSlash(rel)))
 	if err != nil {
 		return nil // the record was just written there: the next run tries again
@@ -115,7 +116,7 @@ func (p *Project) recordIDs(rel string) []string {
 }
 
 // runEnded reports whether a run has ended, or has no log any more.
-func (p *Project) runEnded(ctx context.Context, id string) bool {
+func runEnded(ctx context.Context, p *project.Project, id string) bool {
 	s, err := graph.Status(ctx, p.Spaces.ProjectDir, id)
 	if err != nil {
 		return diag.CodeOf(err) == diag.ThreadNotFound
@@ -129,7 +130,7 @@ func (p *Project) runEnded(ctx context.Context, id string) bool {
 
 // ownRecord reports whether a record is as a runtime key of this account signed it: a
 // person who signs or edits a record keeps it.
-func (p *Project) ownRecord(ref item.Ref) bool {
+func ownRecord(p *project.Project, ref item.Ref) bool {
 	b, _, err := openat.Read(
 		p.Spaces.ProjectDir,
 		path.Join(space.Dir, "knowledge", ref.ID+".md"),
