@@ -7,7 +7,7 @@ const module = "github.com/ryeos/rye"
 // diag and each other. A leaf has one idea and does not know items.
 func leaves() map[string]bool {
 	return set(
-		"internal/account", "internal/applies", "internal/atomicfile", "internal/cas", "internal/chainlog", "internal/commitindex", "internal/cond", "internal/credentials", "internal/cuttext", "internal/dialog", "internal/dotpath", "internal/dx", "internal/every", "internal/filelock", "internal/filestamp",
+		"internal/account", "internal/applies", "internal/atomicfile", "internal/cas", "internal/chainlog", "internal/commitindex", "internal/cond", "internal/credentials", "internal/cuttext", "internal/dialog", "internal/dotpath", "internal/dx", "internal/every", "internal/filelock", "internal/filestamp", "internal/frontmatter",
 		"internal/gitcmd", "internal/glob",
 		"internal/header", "internal/hidden", "internal/hinttable", "internal/httpfill", "internal/httpserve", "internal/httpx", "internal/idpattern", "internal/inline", "internal/interpolate", "internal/journal", "internal/jsonx", "internal/layered", "internal/legacy",
 		"internal/linediff", "internal/lineserver", "internal/links", "internal/markdown", "internal/mdmeta", "internal/mdterm", "internal/media", "internal/memo", "internal/once", "internal/openat", "internal/owner", "internal/pathcall", "internal/pep723", "internal/privatekey", "internal/proc", "internal/procwatch", "internal/pylit",
@@ -155,6 +155,7 @@ func layers() []layer {
 		{"Verified items", []entry{
 			{"verify", set("resolve", "resolve/space", "lock", "bundle", "trust", "sign", "policy", "internal/extract", "item")},
 			{"internal/search", set("resolve", "resolve/space", "lock", "bundle", "trust", "sign", "internal/extract", "item")},
+			{"internal/interop/scan", set("internal/interop", "lock", "bundle", "item")},
 			{"internal/interop", set("item")},
 			{"internal/ryeos", set("resolve", "internal/extract", "item")},
 			{"resolve", set("resolve/space", "lock", "bundle", "trust", "sign", "policy", "internal/hooks", "internal/directive", "internal/extract", "item")},

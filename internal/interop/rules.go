@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/ryeos/rye/internal/applies"
+	"github.com/ryeos/rye/internal/frontmatter"
 	"github.com/ryeos/rye/internal/glob"
 	"github.com/ryeos/rye/internal/mdmeta"
 	"github.com/ryeos/rye/internal/yamlx"
@@ -85,7 +86,7 @@ func startsWithLine(src []byte) bool {
 			return false
 		case i == 1 && line == "",
 			i > 0 && line != "" && !strings.HasPrefix(line, "# "):
-			return line != "---" && !(found && plainKey(key))
+			return line != "---" && !(found && frontmatter.PlainKey(key))
 		}
 	}
 	return false
@@ -121,7 +122,7 @@ func (r *Result) leftInText(p position, m markdown) {
 		r.left("front matter", "it was read below a comment, where other programs may not see it")
 	}
 	meta, _, _, ok := mdmeta.FrontMatter([]byte(m.body))
-	if ok && len(lines(string(meta))) > 0 {
+	if ok && len(frontmatter.Lines(string(meta))) > 0 {
 		r.left("a second front matter", "it is a part of the text; the first one was read")
 	}
 	if !p.imports {
