@@ -10,6 +10,7 @@ import (
 	"github.com/ryeos/rye/exec/graph"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/threads"
+	"github.com/ryeos/rye/threads/ledger"
 	"github.com/ryeos/rye/threads/store"
 	"github.com/ryeos/rye/threads/transcript"
 )
@@ -31,10 +32,10 @@ func End(ctx context.Context, p *project.Project, id, state string) (*graph.Summ
 	if running {
 		err := transcript.Base(p.Spaces.ProjectDir, id).FreeWithin(ctx, transcript.LockFile, EndWait)
 		if err != nil {
-			return nil, p.RevokeTokens(ctx, ChainRoot(p.Spaces.ProjectDir, id), below)
+			return nil, ledger.RevokeTokens(ctx, p, ChainRoot(p.Spaces.ProjectDir, id), below)
 		}
 	}
-	err = p.RevokeTokens(ctx, ChainRoot(p.Spaces.ProjectDir, id), below)
+	err = ledger.RevokeTokens(ctx, p, ChainRoot(p.Spaces.ProjectDir, id), below)
 	if err != nil {
 		return nil, err
 	}
@@ -88,8 +89,8 @@ func EndChildren(ctx context.Context, p *project.Project, children []store.Row, 
 		if c.State == store.Created { // it has no log
 			all = errors.Join(
 				all,
-				p.RevokeTokens(ctx, c.Thread, true),
-				p.EndAccounts(ctx, []string{c.Thread}, state),
+				ledger.RevokeTokens(ctx, p, c.Thread, true),
+				ledger.EndAccounts(ctx, p, []string{c.Thread}, state),
 			)
 			continue
 		}
@@ -104,7 +105,7 @@ func EndChildren(ctx context.Context, p *project.Project, children []store.Row, 
 // children returns the threads of the project that a thread started and that have not
 // ended.
 func children(ctx context.Context, p *project.Project, id string) (out []store.Row, err error) {
-	err = p.WithStore(ctx, func(s *store.Store) error {
+	err = ledger.WithStore(ctx, p, func(s *store.Store) error {
 		out, err = s.Children(ctx, id)
 		return err
 	})

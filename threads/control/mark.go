@@ -11,6 +11,7 @@ import (
 	"github.com/ryeos/rye/threads"
 	"github.com/ryeos/rye/threads/handle"
 	"github.com/ryeos/rye/threads/heads"
+	"github.com/ryeos/rye/threads/ledger"
 	"github.com/ryeos/rye/threads/records"
 	"github.com/ryeos/rye/threads/settings"
 	"github.com/ryeos/rye/threads/store"
@@ -44,7 +45,7 @@ func orphaned(ctx context.Context, p *project.Project, id string) error {
 	if err != nil || len(children) == 0 {
 		return err
 	}
-	err = p.RevokeTokens(ctx, id, true)
+	err = ledger.RevokeTokens(ctx, p, id, true)
 	for _, c := range children {
 		_, aerr := AskToEnd(ctx, p, c.Thread, threads.Cancelled)
 		err = errors.Join(err, aerr)
@@ -97,8 +98,8 @@ func restParams(p *project.Project, s *threads.Started, params graph.Params) thr
 		Redact:  records.Redactor(p, nil).Bytes,
 		Account: func(ctx context.Context, id string, limit policy.USD) (threads.Ledger, error) {
 			// A process that was stopped may not have recorded a new maximum in the log.
-			return p.OpenAccount(
-				ctx,
+			return ledger.OpenAccount(
+				ctx, p,
 				nil,
 				store.Thread{
 					ID:     ChainRoot(p.Spaces.ProjectDir, id),

@@ -12,6 +12,7 @@ import (
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/threads"
 	"github.com/ryeos/rye/threads/handle"
+	"github.com/ryeos/rye/threads/ledger"
 	"github.com/ryeos/rye/threads/store"
 	"github.com/ryeos/rye/threads/waiting"
 )
@@ -48,7 +49,7 @@ func Number(
 // knownThreads returns the threads and runs of the user account. A text that is not a number is
 // also found without the registry, which a later version can have written.
 func knownThreads(ctx context.Context, p *project.Project) (out []handle.Known, err error) {
-	err = p.WithStore(ctx, func(s *store.Store) error {
+	err = ledger.WithStore(ctx, p, func(s *store.Store) error {
 		list, err := s.Handles(ctx, "")
 		for _, h := range list {
 			k := handle.Known{ID: h.ID, Project: h.Project, Number: h.Number}
@@ -79,7 +80,7 @@ func ListNamed(ctx context.Context, p *project.Project) ([]Named, error) {
 	}
 	handles := map[string]store.Handle{}
 	rows := map[string]store.Row{}
-	err = p.WithStore(ctx, func(s *store.Store) error {
+	err = ledger.WithStore(ctx, p, func(s *store.Store) error {
 		all, err := s.Handles(ctx, p.Spaces.ProjectDir)
 		for _, h := range all {
 			handles[h.ID] = h

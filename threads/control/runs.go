@@ -20,6 +20,7 @@ import (
 	"github.com/ryeos/rye/primary"
 	"github.com/ryeos/rye/threads"
 	"github.com/ryeos/rye/threads/heads"
+	"github.com/ryeos/rye/threads/ledger"
 	"github.com/ryeos/rye/threads/transcript"
 )
 
@@ -260,7 +261,7 @@ func markRuns(
 			return nil, err
 		}
 	}
-	return s, p.EndAccounts(ctx, slices.Concat(others, []string{id}, above), state)
+	return s, ledger.EndAccounts(ctx, p, slices.Concat(others, []string{id}, above), state)
 }
 
 // signalRun interrupts the process of a run, or kills it.

@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 
 	"github.com/ryeos/rye/internal/project"
+	"github.com/ryeos/rye/threads/ledger"
 	"github.com/ryeos/rye/threads/store"
 	"github.com/ryeos/rye/threads/transcript"
 	"github.com/ryeos/rye/threads/waiting"
@@ -23,10 +24,9 @@ func noteWaiting(ctx context.Context, p *project.Project, id string) error {
 	if root := ChainRoot(dir, id); root != id {
 		list = append(list, store.Handle{ID: root, Project: dir, Waiting: &text})
 	}
-	return p.
-		WithStore(ctx, func(s *store.Store) error {
-			return s.Describe(ctx, list)
-		})
+	return ledger.WithStore(ctx, p, func(s *store.Store) error {
+		return s.Describe(ctx, list)
+	})
 }
 
 // WatchWaiting returns a function that receives each line of a log after it was written, and
@@ -64,7 +64,7 @@ func WithWaiting(watch, event func(string, *transcript.Line)) func(string, *tran
 // WaitingOf returns the open question of a thread or run, from the registry if it has it.
 func WaitingOf(ctx context.Context, p *project.Project, id string) (*waiting.Wait, error) {
 	var h store.Handle
-	err := p.WithStore(ctx, func(s *store.Store) (err error) {
+	err := ledger.WithStore(ctx, p, func(s *store.Store) (err error) {
 		h, _, err = s.Handle(ctx, id, 0)
 		return err
 	})

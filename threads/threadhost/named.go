@@ -3,7 +3,7 @@ package threadhost
 import (
 	"context"
 
-	"github.com/ryeos/rye/internal/project"
+	"github.com/ryeos/rye/threads/ledger"
 	"github.com/ryeos/rye/threads/store"
 )
 
@@ -13,7 +13,7 @@ func (r *Run) number(ctx context.Context, id string) (int64, error) {
 	return r.numberIn(ctx, r.Account, id)
 }
 
-func (r *Run) numberIn(ctx context.Context, money *project.ThreadAccount, id string) (int64, error) {
+func (r *Run) numberIn(ctx context.Context, money *ledger.Account, id string) (int64, error) {
 	if money == nil {
 		return 0, nil // a replay has no account
 	}

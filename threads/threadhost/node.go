@@ -10,6 +10,7 @@ import (
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/threads"
+	"github.com/ryeos/rye/threads/ledger"
 	"github.com/ryeos/rye/threads/store"
 	"github.com/ryeos/rye/threads/transcript"
 )
@@ -19,7 +20,7 @@ import (
 // The thread of a node does not continue in another one: it ends with CONTEXT_FULL, because the
 // run knows it by one id.
 type nodeThread struct {
-	run   *project.RunAccount
+	run   *ledger.RunAccount
 	call  graph.Call
 	owner *store.Owner // of the new thread's account, before the thread takes it
 }
@@ -162,10 +163,10 @@ func (n *nodeThread) account(
 	ctx context.Context,
 	th store.Thread,
 	limit policy.USD,
-) (*project.ThreadAccount, error) {
+) (*ledger.Account, error) {
 	if o := n.owner; o != nil {
 		n.owner = nil
-		return &project.ThreadAccount{Owner: o}, nil
+		return &ledger.Account{Owner: o}, nil
 	}
 	n.run.Tree.Lock()
 	defer n.run.Tree.Unlock()
@@ -177,7 +178,7 @@ func (n *nodeThread) account(
 	if err != nil {
 		return nil, err
 	}
-	return &project.ThreadAccount{Owner: o}, nil
+	return &ledger.Account{Owner: o}, nil
 }
 
 // unused releases the account of a thread that did not start.

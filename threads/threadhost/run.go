@@ -21,6 +21,7 @@ import (
 	"github.com/ryeos/rye/threads/control"
 	"github.com/ryeos/rye/threads/copies"
 	"github.com/ryeos/rye/threads/heads"
+	"github.com/ryeos/rye/threads/ledger"
 	"github.com/ryeos/rye/threads/message"
 	"github.com/ryeos/rye/threads/prepare"
 	"github.com/ryeos/rye/threads/records"
@@ -294,8 +295,8 @@ func (r *Run) account(
 	th.Begins = r.Options.Token != nil &&
 		r.Options.Child != nil &&
 		(r.carried == nil || r.carried.Follows != "")
-	a, err := r.Project.OpenAccount(
-		ctx,
+	a, err := ledger.OpenAccount(
+		ctx, r.Project,
 		r.Options.takeLedger(),
 		th,
 		store.Budget{Max: limit},
@@ -393,7 +394,7 @@ func asChild(ctx context.Context, p *project.Project, o *Options, prepared *prep
 	}
 	s := o.Ledger
 	if s == nil {
-		opened, _, err := p.OpenLedger(ctx)
+		opened, _, err := ledger.Open(ctx, p)
 		if err != nil {
 			return err
 		}
@@ -422,13 +423,13 @@ type Run struct {
 	Options   *Options
 	id        string
 	hooks     []steps.Hook
-	guards    []steps.Hook           // hooks of the user, which no item replaces
-	guardItem threads.Identity       // the file of the guards
-	headless  string                 // approvals.headless of the allowance
-	Account   *project.ThreadAccount // nil before the thread has its account
-	carried   *threads.Carried       // from the thread that it continues, or nil
-	again     bool                   // an earlier process began the thread
-	changes   []transcript.Change    // items that changed since the thread started, when it is resumed
+	guards    []steps.Hook        // hooks of the user, which no item replaces
+	guardItem threads.Identity    // the file of the guards
+	headless  string              // approvals.headless of the allowance
+	Account   *ledger.Account     // nil before the thread has its account
+	carried   *threads.Carried    // from the thread that it continues, or nil
+	again     bool                // an earlier process began the thread
+	changes   []transcript.Change // items that changed since the thread started, when it is resumed
 	// attachments are the images and files of the first message, attached those that a person
 	// adds by resuming the thread.
 	attachments []message.Block

@@ -8,11 +8,11 @@ import (
 	"strings"
 
 	"github.com/ryeos/rye/diag"
-	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/threads"
 	"github.com/ryeos/rye/threads/compact"
+	"github.com/ryeos/rye/threads/ledger"
 	"github.com/ryeos/rye/threads/message"
 	"github.com/ryeos/rye/threads/prepare"
 	"github.com/ryeos/rye/threads/steps"
@@ -365,7 +365,7 @@ func (s *summarizer) params(
 		if err != nil {
 			return nil, err
 		}
-		return summaryAccount{&project.ThreadAccount{Owner: owner}, s.r.Account}, nil
+		return summaryAccount{&ledger.Account{Owner: owner}, s.r.Account}, nil
 	}
 	return params, err
 }
@@ -373,8 +373,8 @@ func (s *summarizer) params(
 // summaryAccount is the account of a thread that summarizes: it ends with the token of the
 // thread above it.
 type summaryAccount struct {
-	*project.ThreadAccount
-	above *project.ThreadAccount
+	*ledger.Account
+	above *ledger.Account
 }
 
 // Reserve implements threads.Ledger.
@@ -382,5 +382,5 @@ func (a summaryAccount) Reserve(ctx context.Context, id, model string, amount po
 	if err := a.above.Permitted(ctx); err != nil {
 		return err
 	}
-	return a.ThreadAccount.Reserve(ctx, id, model, amount)
+	return a.Account.Reserve(ctx, id, model, amount)
 }

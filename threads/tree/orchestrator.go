@@ -17,6 +17,7 @@ import (
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/threads"
 	"github.com/ryeos/rye/threads/control"
+	"github.com/ryeos/rye/threads/ledger"
 	"github.com/ryeos/rye/threads/store"
 	"github.com/ryeos/rye/threads/threadhost"
 	"github.com/ryeos/rye/threads/transcript"
@@ -92,7 +93,7 @@ func (o orchestration) reached(ctx context.Context, word string) (string, error)
 	}
 	yes := graphhost.IsPerson(o.in.Call)
 	if !yes && o.from != "" {
-		err = o.p.WithStore(ctx, func(s *store.Store) (err error) {
+		err = ledger.WithStore(ctx, o.p, func(s *store.Store) (err error) {
 			yes, err = s.Reaches(ctx, o.from, control.ChainRoot(o.p.Spaces.ProjectDir, id))
 			return err
 		})

@@ -12,6 +12,7 @@ import (
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/threads"
 	"github.com/ryeos/rye/threads/control"
+	"github.com/ryeos/rye/threads/ledger"
 	"github.com/ryeos/rye/threads/store"
 	"github.com/ryeos/rye/threads/threadhost"
 )
@@ -64,7 +65,7 @@ func startedBy(
 ) (id string, s *threads.Started, err error) {
 	for end := time.Now().Add(unbegunWait); ; {
 		var rows []store.Row
-		err := p.WithStore(ctx, func(s *store.Store) (err error) {
+		err := ledger.WithStore(ctx, p, func(s *store.Store) (err error) {
 			rows, err = s.Children(ctx, parent)
 			return err
 		})

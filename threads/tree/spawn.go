@@ -14,6 +14,7 @@ import (
 	"github.com/ryeos/rye/threads"
 	"github.com/ryeos/rye/threads/control"
 	"github.com/ryeos/rye/threads/copies"
+	"github.com/ryeos/rye/threads/ledger"
 	"github.com/ryeos/rye/threads/message"
 	"github.com/ryeos/rye/threads/prepare"
 	"github.com/ryeos/rye/threads/store"
@@ -142,7 +143,7 @@ func Spawn(
 	input = append(append(input, control.AfterStart), p.Passed()...)
 	began, err := control.Detach(ctx, p, start.ThreadID, input, p.Env.ThreadArgs)
 	if err != nil {
-		return nil, errors.Join(err, p.RevokeTokens(context.WithoutCancel(ctx), start.ThreadID, true))
+		return nil, errors.Join(err, ledger.RevokeTokens(context.WithoutCancel(ctx), p, start.ThreadID, true))
 	}
 	return &Spawned{
 		ThreadID:  began.ID,
@@ -180,7 +181,7 @@ func mintFor(
 			open = above.Account.Store // it is open for the life of the thread
 		}
 	}
-	return p.Mint(ctx, grant, open)
+	return ledger.Mint(ctx, p, grant, open)
 }
 
 // RunProcess is the body of the process of a detached thread. No person can be
@@ -201,12 +202,12 @@ func RunProcess(ctx context.Context, e *project.Env, in io.Reader) (err error) {
 	if err != nil {
 		return err
 	}
-	claims, ledger, err := p.TakeToken(ctx, id, token.Token{Text: m.Text("token"), Signature: m.Text("signature")})
+	claims, open, err := ledger.TakeToken(ctx, p, id, token.Token{Text: m.Text("token"), Signature: m.Text("signature")})
 	if err != nil {
 		return err
 	}
 	o := &threadhost.Options{
-		Ledger:   ledger,
+		Ledger:   open,
 		ID:       id,
 		Ref:      ref,
 		Held:     claims.Permits(),

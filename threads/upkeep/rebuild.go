@@ -18,6 +18,7 @@ import (
 	"github.com/ryeos/rye/threads"
 	"github.com/ryeos/rye/threads/control"
 	"github.com/ryeos/rye/threads/heads"
+	"github.com/ryeos/rye/threads/ledger"
 	"github.com/ryeos/rye/threads/store"
 	"github.com/ryeos/rye/threads/transcript"
 )
@@ -77,7 +78,7 @@ func Rebuild(ctx context.Context, p *project.Project) (*Rebuilt, error) {
 	err = store.Rebuild(
 		ctx,
 		dir,
-		store.Params{Now: p.Env.Now, Process: project.OwnProcess()},
+		store.Params{Now: p.Env.Now, Process: ledger.OwnProcess()},
 		func(old *store.Store) (store.Content, error) {
 			if old == nil && b.report.Store == "read" {
 				b.report.Store = "damaged"
@@ -485,8 +486,7 @@ func (b *rebuilder) ordered() ([]store.Entry, error) {
 
 // Dump writes what the store has, without times and processes.
 func Dump(ctx context.Context, p *project.Project, w io.Writer) error {
-	return p.
-		WithStore(ctx, func(s *store.Store) error {
-			return s.Dump(ctx, w)
-		})
+	return ledger.WithStore(ctx, p, func(s *store.Store) error {
+		return s.Dump(ctx, w)
+	})
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/ryeos/rye/exec/graph"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/threads/ledger"
 	"github.com/ryeos/rye/threads/transcript"
 )
 
@@ -21,10 +22,10 @@ type Directives interface {
 // DirectiveCall is the call of a directive by a node.
 type DirectiveCall struct {
 	graph.Call
-	Account       *project.RunAccount // of the run
-	Within        exec.Call           // of the run
-	Ask           exec.Ask            // about the calls of the thread; nil: no person is present
-	AcceptChanged bool                // the directive may have changed since the thread started
+	Account       *ledger.RunAccount // of the run
+	Within        exec.Call          // of the run
+	Ask           exec.Ask           // about the calls of the thread; nil: no person is present
+	AcceptChanged bool               // the directive may have changed since the thread started
 	// Event receives the lines of the thread's log; nil if the caller of the run reads none.
 	Event func(thread string, line *transcript.Line)
 }

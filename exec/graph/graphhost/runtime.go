@@ -27,6 +27,7 @@ import (
 	"github.com/ryeos/rye/threads"
 	"github.com/ryeos/rye/threads/control"
 	"github.com/ryeos/rye/threads/copies"
+	"github.com/ryeos/rye/threads/ledger"
 	"github.com/ryeos/rye/threads/records"
 	"github.com/ryeos/rye/threads/transcript"
 )
@@ -253,7 +254,7 @@ func runGraph(
 		return nil, err
 	}
 	defer p.Numbers.Hold()() // runs below it take numbers, too
-	account := p.RunAccountOf(ctx, in.Call, g, it.Digest)
+	account := ledger.AccountOfRun(ctx, p, in.Call, g, it.Digest)
 	params.Dispatcher = Dispatcher{
 		Project:    p,
 		Within:     in.Call,
@@ -343,8 +344,8 @@ func Params(ctx context.Context, p *project.Project, held policy.Held) (graph.Pa
 // Dispatcher calls items for graphs, by the verbs that every caller uses.
 type Dispatcher struct {
 	Project *project.Project
-	Within  exec.Call           // of the run: its nodes make calls during it
-	account *project.RunAccount // of the run; nil if it cannot start threads
+	Within  exec.Call          // of the run: its nodes make calls during it
+	account *ledger.RunAccount // of the run; nil if it cannot start threads
 	// directives is nil in a dispatcher without an account.
 	directives Directives
 }

@@ -1,4 +1,4 @@
-package project
+package ledger
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec"
 	"github.com/ryeos/rye/exec/graph"
+	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/threads"
@@ -23,7 +24,7 @@ import (
 //
 // turns and tokens bound each thread below the run, because a graph has no calls of its own.
 type RunAccount struct {
-	p      *Project
+	p      *project.Project
 	run    string
 	graph  *graph.Graph
 	digest item.Digest
@@ -50,9 +51,10 @@ func InRun(ctx context.Context) bool {
 	return ctx.Value(runAccountKey{}) != nil
 }
 
-// RunAccountOf returns the account of a run of a graph, nil in a thread.
-func (p *Project) RunAccountOf(
+// AccountOfRun returns the account of a run of a graph, nil in a thread.
+func AccountOfRun(
 	ctx context.Context,
+	p *project.Project,
 	within exec.Call,
 	g *graph.Graph,
 	digest item.Digest,
@@ -174,7 +176,7 @@ func (a *RunAccount) Root() *RunAccount {
 }
 
 func (a *RunAccount) openRoot(ctx context.Context, th store.Thread) (*store.Owner, error) {
-	s, allowance, err := a.p.OpenLedger(ctx)
+	s, allowance, err := Open(ctx, a.p)
 	if err != nil {
 		return nil, err
 	}
@@ -309,8 +311,8 @@ func (a *RunAccount) Settles() bool {
 
 // EndAccounts releases the accounts of runs that no process runs any more, the lowest
 // first.
-func (p *Project) EndAccounts(ctx context.Context, runs []string, state string) error {
-	return p.WithStore(ctx, func(s *store.Store) (err error) {
+func EndAccounts(ctx context.Context, p *project.Project, runs []string, state string) error {
+	return WithStore(ctx, p, func(s *store.Store) (err error) {
 		for _, id := range runs {
 			err = errors.Join(err, s.End(ctx, id, state, ""))
 		}

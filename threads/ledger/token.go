@@ -1,4 +1,4 @@
-package project
+package ledger
 
 import (
 	"context"
@@ -8,14 +8,16 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec/graph"
+	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/threads/store"
 	"github.com/ryeos/rye/threads/token"
 )
 
 // Mint makes a token for a thread. It completes a grant that states the thread, its tree, its
 // directive, its permissions and its time. open is the ledger if the caller has it, or nil.
-func (p *Project) Mint(
+func Mint(
 	ctx context.Context,
+	p *project.Project,
 	g token.Grant,
 	open *store.Store,
 ) (token.Token, error) {
@@ -23,7 +25,7 @@ func (p *Project) Mint(
 	if err != nil {
 		return token.Token{}, err
 	}
-	if g.Project, err = p.realDir(); err != nil {
+	if g.Project, err = realDir(p); err != nil {
 		return token.Token{}, err
 	}
 	g.Now = p.Env.Now()
@@ -33,7 +35,7 @@ func (p *Project) Mint(
 		return token.Token{}, err
 	}
 	if open == nil {
-		if open, _, err = p.OpenLedger(ctx); err != nil {
+		if open, _, err = Open(ctx, p); err != nil {
 			return token.Token{}, err
 		}
 		defer open.Close()
@@ -49,12 +51,13 @@ func (p *Project) Mint(
 
 // TakeToken checks the token that the process of a thread got, and uses it up. It returns the
 // ledger, which the process opens once: the caller closes it.
-func (p *Project) TakeToken(
+func TakeToken(
 	ctx context.Context,
+	p *project.Project,
 	thread string,
 	t token.Token,
 ) (*token.Claims, *store.Store, error) {
-	dir, err := p.realDir()
+	dir, err := realDir(p)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -67,7 +70,7 @@ func (p *Project) TakeToken(
 	if err != nil {
 		return nil, nil, err
 	}
-	s, _, err := p.OpenLedger(ctx)
+	s, _, err := Open(ctx, p)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -77,7 +80,7 @@ func (p *Project) TakeToken(
 	return claims, s, nil
 }
 
-func (p *Project) realDir() (string, error) {
+func realDir(p *project.Project) (string, error) {
 	dir, err := filepath.EvalSymlinks(p.Spaces.ProjectDir)
 	if err != nil {
 		return "", diag.Doing("reading the project's directory", err)
@@ -86,9 +89,8 @@ func (p *Project) realDir() (string, error) {
 }
 
 // RevokeTokens revokes the tokens of a thread, and with below those of all below it.
-func (p *Project) RevokeTokens(ctx context.Context, thread string, below bool) error {
-	return p.
-		WithStore(ctx, func(s *store.Store) error {
-			return s.Revoke(ctx, thread, below)
-		})
+func RevokeTokens(ctx context.Context, p *project.Project, thread string, below bool) error {
+	return WithStore(ctx, p, func(s *store.Store) error {
+		return s.Revoke(ctx, thread, below)
+	})
 }

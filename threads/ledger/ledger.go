@@ -1,4 +1,4 @@
-package project
+package ledger
 
 import (
 	"context"
@@ -8,13 +8,14 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/proc"
+	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/threads/store"
 	"github.com/ryeos/rye/threads/token"
 )
 
 // WithStore calls do with the store, if the user account has one.
-func (p *Project) WithStore(ctx context.Context, do func(*store.Store) error) error {
+func WithStore(ctx context.Context, p *project.Project, do func(*store.Store) error) error {
 	return store.WithExisting(ctx, p.Dirs.State, p.Env.Now, do)
 }
 
@@ -27,8 +28,8 @@ func OwnProcess() store.Process {
 	return store.Process{PID: id.PID, Start: id.Start, Boot: id.Boot}
 }
 
-// OpenLedger opens the ledger of the user, with the allowance that bounds it.
-func (p *Project) OpenLedger(ctx context.Context) (*store.Store, policy.Allowance, error) {
+// Open opens the ledger of the user, with the allowance that bounds it.
+func Open(ctx context.Context, p *project.Project) (*store.Store, policy.Allowance, error) {
 	a, _, err := p.Allowance(ctx)
 	if err != nil {
 		return nil, a, err
@@ -45,15 +46,16 @@ func (p *Project) OpenLedger(ctx context.Context) (*store.Store, policy.Allowanc
 }
 
 // OpenAccount registers a thread in the ledger, in s if it is open.
-func (p *Project) OpenAccount(
+func OpenAccount(
 	ctx context.Context,
+	p *project.Project,
 	s *store.Store,
 	th store.Thread,
 	b store.Budget,
-) (*ThreadAccount, error) {
+) (*Account, error) {
 	a, _, err := p.Allowance(ctx)
 	if err == nil && s == nil {
-		s, a, err = p.OpenLedger(ctx)
+		s, a, err = Open(ctx, p)
 	}
 	if err != nil {
 		if s != nil {
@@ -69,11 +71,11 @@ func (p *Project) OpenAccount(
 		_ = s.Close()
 		return nil, err
 	}
-	return &ThreadAccount{Store: s, Owner: owner}, nil
+	return &Account{Store: s, Owner: owner}, nil
 }
 
-// ThreadAccount is the account of a thread in the ledger.
-type ThreadAccount struct {
+// Account is the account of a thread in the ledger.
+type Account struct {
 	Store *store.Store // nil if a run of a graph has opened it
 	*store.Owner
 	lost  func(error)   // the thread must not go on
@@ -82,13 +84,13 @@ type ThreadAccount struct {
 }
 
 // Keep implements threads.Ledger.
-func (a *ThreadAccount) Keep(ctx context.Context, lost func(error)) (stop func()) {
+func (a *Account) Keep(ctx context.Context, lost func(error)) (stop func()) {
 	a.lost = lost
 	return a.Owner.Keep(ctx, lost)
 }
 
 // Owned passes an error on, and reports the one of a thread that must not go on.
-func (a *ThreadAccount) Owned(err error) error {
+func (a *Account) Owned(err error) error {
 	if a.lost != nil && (store.IsTakenOver(err) || diag.CodeOf(err) == diag.TokenInvalid) {
 		a.lost(err)
 	}
@@ -96,7 +98,7 @@ func (a *ThreadAccount) Owned(err error) error {
 }
 
 // Reserve implements threads.Ledger.
-func (a *ThreadAccount) Reserve(ctx context.Context, id, model string, amount policy.USD) error {
+func (a *Account) Reserve(ctx context.Context, id, model string, amount policy.USD) error {
 	if err := a.Permitted(ctx); err != nil {
 		return err
 	}
@@ -104,7 +106,7 @@ func (a *ThreadAccount) Reserve(ctx context.Context, id, model string, amount po
 }
 
 // Settle implements threads.Ledger.
-func (a *ThreadAccount) Settle(ctx context.Context, id string, actual policy.USD, assumed bool) error {
+func (a *Account) Settle(ctx context.Context, id string, actual policy.USD, assumed bool) error {
 	s, err := a.Owner.Settle(ctx, id, actual, assumed)
 	if err != nil {
 		return a.Owned(err)
@@ -113,7 +115,7 @@ func (a *ThreadAccount) Settle(ctx context.Context, id string, actual policy.USD
 }
 
 // Recover implements threads.Ledger.
-func (a *ThreadAccount) Recover(ctx context.Context, sent func(id string) bool) error {
+func (a *Account) Recover(ctx context.Context, sent func(id string) bool) error {
 	_, err := a.Owner.Recover(ctx, func(id string) store.Outcome {
 		return store.Outcome{Sent: sent(id)}
 	})
@@ -121,7 +123,7 @@ func (a *ThreadAccount) Recover(ctx context.Context, sent func(id string) bool) 
 }
 
 // Pause implements threads.Ledger.
-func (a *ThreadAccount) Pause(ctx context.Context, reason string) error {
+func (a *Account) Pause(ctx context.Context, reason string) error {
 	err := a.Suspend(ctx, reason)
 	if a.Store == nil {
 		return err
@@ -130,7 +132,7 @@ func (a *ThreadAccount) Pause(ctx context.Context, reason string) error {
 }
 
 // Release implements threads.Ledger.
-func (a *ThreadAccount) Release(ctx context.Context, state, reason string) error {
+func (a *Account) Release(ctx context.Context, state, reason string) error {
 	err := a.Owner.Release(ctx, state, reason)
 	if a.Store == nil {
 		return err
@@ -145,7 +147,7 @@ func (a *ThreadAccount) Release(ctx context.Context, state, reason string) error
 //
 // Of the verdicts only REVOKED ends a running thread: a grant that is removed applies to the
 // next one.
-func (a *ThreadAccount) Permitted(ctx context.Context) error {
+func (a *Account) Permitted(ctx context.Context) error {
 	if a == nil || a.Token == nil {
 		return nil
 	}
