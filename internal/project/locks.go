@@ -17,6 +17,7 @@ import (
 	"github.com/ryeos/rye/internal/itemcheck"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/lock"
+	"github.com/ryeos/rye/resolve"
 	"github.com/ryeos/rye/resolve/space"
 	"github.com/ryeos/rye/sign"
 )
@@ -128,6 +129,54 @@ func parseSpaceLock(sl *SpaceLock, where string, known *lock.Known) (*SpaceLock,
 	sl.ProjectFile, _, err = lock.ReadProjectFile(sl.Files, where)
 	sl.unread = err != nil
 	return sl, err
+}
+
+// OfFiles returns a project with the lock of other files in place of its own, and with its own
+// items in root. Keys and rules of the user stay. layers returns the bundles of the lock, and
+// messages put where before the names of its files.
+func OfFiles(
+	ctx context.Context,
+	p *Project,
+	files lock.Files,
+	root *space.Root,
+	where string,
+	layers func(*SpaceLock) ([]space.Layer, error),
+) (*Project, error) {
+	x := *p
+	x.Files = files
+	x.Lock = nil
+	x.LockErrs = nil
+	x.Spaces = p.With(root)
+	sl, err := parseSpaceLock(
+		&SpaceLock{Space: space.Project, Files: files},
+		where,
+		p.knownLock(),
+	)
+	switch {
+	case sl == nil && err == nil:
+	case err != nil:
+		x.LockErrs = []error{err}
+	default:
+		x.Lock = sl
+		if err := sl.Lock.CheckSigned(); err != nil {
+			x.LockErrs = []error{err}
+		}
+		found, err := layers(sl)
+		if err != nil {
+			return nil, err
+		}
+		x.Spaces.AddLayers(x.withRules(ctx, sl, found)...)
+	}
+	x.Resolver = resolve.New(resolve.Params{
+		Spaces:  x.Spaces,
+		Trust:   x.Trust,
+		Locked:  (&x).locks,
+		WasTool: (&x).wasTool,
+		Lenient: true,
+	})
+	x.Executor = (&x).NewExecutor()
+	x.Verbs = (&x).NewVerbs()
+	return &x, nil
 }
 
 // written returns the text that Render writes for the lock as it was read.

@@ -11,7 +11,6 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/gitcmd"
 	"github.com/ryeos/rye/lock"
-	"github.com/ryeos/rye/resolve"
 	"github.com/ryeos/rye/resolve/space"
 	"github.com/ryeos/rye/verify"
 )
@@ -166,39 +165,16 @@ func (h *Project) inGit(
 	root *space.Root,
 	what string,
 ) (*Project, error) {
-	x := *h
-	x.Files, x.Lock, x.LockErrs, x.Spaces = p, nil, nil, h.
-		With(root)
-	sl, err := parseSpaceLock(
-		&SpaceLock{Space: space.Project, Files: p},
+	return OfFiles(
+		ctx,
+		h,
+		p,
+		root,
 		what+":",
-		h.knownLock(),
+		func(sl *SpaceLock) ([]space.Layer, error) {
+			return sl.gitLayers(h.Spaces.Of(space.Project), p)
+		},
 	)
-	switch {
-	case sl == nil && err == nil:
-	case err != nil:
-		x.LockErrs = []error{err}
-	default:
-		x.Lock = sl
-		if err := sl.Lock.CheckSigned(); err != nil {
-			x.LockErrs = []error{err}
-		}
-		layers, err := sl.gitLayers(h.Spaces.Of(space.Project), p)
-		if err != nil {
-			return nil, err
-		}
-		x.Spaces.AddLayers(x.withRules(ctx, sl, layers)...)
-	}
-	x.Resolver = resolve.New(resolve.Params{
-		Spaces:  x.Spaces,
-		Trust:   x.Trust,
-		Locked:  (&x).locks,
-		WasTool: (&x).wasTool,
-		Lenient: true,
-	})
-	x.Executor = (&x).NewExecutor()
-	x.Verbs = (&x).NewVerbs()
-	return &x, nil
 }
 
 // gitLayers returns the bundles of a lock in git's objects: vendored ones are

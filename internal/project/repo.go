@@ -70,11 +70,6 @@ func (p *Project) PrefixIn(repo *gitcmd.Repo) string {
 	return Below(repo.WorkTree, p.Spaces.ProjectDir)
 }
 
-// prefixBelow returns where the folder that words count from lies.
-func (e *Env) prefixBelow(repo *gitcmd.Repo) string {
-	return Below(repo.WorkTree, e.Base)
-}
-
 // Below returns dir relative to top with a final slash, "" if it is top or outside
 // of it.
 func Below(top, dir string) string {

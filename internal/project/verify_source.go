@@ -8,7 +8,6 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/gitcmd"
-	"github.com/ryeos/rye/internal/itemcheck"
 	"github.com/ryeos/rye/lock"
 	"github.com/ryeos/rye/resolve"
 	"github.com/ryeos/rye/resolve/space"
@@ -94,44 +93,6 @@ func (p *Project) VerifySource(ctx context.Context, w VerifyChoice) (*VerifySour
 	}
 	src.Resolver = p.Walker()
 	return src, nil
-}
-
-// Verifier returns a resolver for a walk: lenient, and each file is read once.
-func (p *Project) Verifier(spaces *space.Spaces) *resolve.Resolver {
-	return resolve.New(p.walking(spaces))
-}
-
-// Walker is Verifier of the project's spaces for commands that change no item: it uses the
-// extractors that the project has read.
-func (p *Project) Walker() *resolve.Resolver {
-	walking := p.walking(p.Spaces)
-	walking.Readers = p.Resolver
-	return resolve.New(walking)
-}
-
-func (p *Project) walking(spaces *space.Spaces) resolve.Params {
-	return resolve.Params{
-		Spaces:  spaces,
-		Trust:   p.Trust,
-		Locked:  p.locks,
-		WasTool: p.wasTool,
-		Check:   itemcheck.New(p.natives),
-		Plain:   p.plain(),
-		Lenient: true,
-		NoCache: true,
-	}
-}
-
-// With returns the spaces with another root in place of the project's.
-func (p *Project) With(project *space.Root) *space.Spaces {
-	s := *p.Spaces
-	s.Roots = []*space.Root{project}
-	for _, r := range p.Spaces.Roots {
-		if r.Space != space.Project {
-			s.Roots = append(s.Roots, r)
-		}
-	}
-	return &s
 }
 
 func (p *Project) systemSource(e *Env) (*VerifySource, error) {
@@ -241,4 +202,9 @@ func (h *Project) OpenInGit(ctx context.Context, p *GitProject, what string) (*P
 			WithReason("no_project_in_git")
 	}
 	return h.inGit(ctx, p, p.Root(), what)
+}
+
+// prefixBelow returns where the folder that words count from lies.
+func (e *Env) prefixBelow(repo *gitcmd.Repo) string {
+	return Below(repo.WorkTree, e.Base)
 }
