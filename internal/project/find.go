@@ -18,7 +18,7 @@ import (
 // ItemAt returns the item that a ref, an id or a path names, whatever its
 // verdict.
 func (p *Project) ItemAt(ctx context.Context, word string) (*resolve.Item, error) {
-	if root, rel, ok := p.placeOf(word); ok {
+	if root, rel, ok := p.PlaceOf(word); ok {
 		it, err := p.Resolver.File(ctx, root, rel)
 		if err == nil && it.Ref.IsZero() {
 			err = notAnItem(it.Path(), it.Rel)
@@ -54,9 +54,9 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// placeOf returns the root and the relative path of an existing path inside a
+// PlaceOf returns the root and the relative path of an existing path inside a
 // space.
-func (h *Project) placeOf(word string) (*space.Root, string, bool) {
+func (h *Project) PlaceOf(word string) (*space.Root, string, bool) {
 	p := h.Env.Path(h.Shown(word))
 	if !exists(p) {
 		return nil, "", false
@@ -82,7 +82,7 @@ func RefArgs(
 	// Ids have no dots, and the file of every item has an extension: a directory
 	// with the name of an id does not hide the item.
 	if strings.Contains(args[0], ".") {
-		if root, rel, ok := p.placeOf(args[0]); ok {
+		if root, rel, ok := p.PlaceOf(args[0]); ok {
 			ref, err := p.fileRef(ctx, root, rel)
 			return ref, args[1:], err
 		}

@@ -58,7 +58,7 @@ func (p *Project) current(ctx context.Context) bool {
 		len(p.LockErrs)+len(p.Resolver.Notes()) > 0 {
 		return false
 	}
-	return lock.Unchanged(p.Files, lock.LockFile, p.Lock.text)
+	return lock.Unchanged(p.Files, lock.LockFile, p.Lock.Text)
 }
 
 // relock takes the tools of the project into the lock as they are. While some
@@ -122,7 +122,7 @@ func (e *Env) LockItems(ctx context.Context, x *Packages, r *packages.Result) er
 	if x.space != space.Project {
 		return nil
 	}
-	release, err := x.project.hold(ctx)
+	release, err := x.project.Hold(ctx)
 	if err != nil {
 		return err
 	}
@@ -197,7 +197,7 @@ func (c *Env) FollowBundles(ctx context.Context, x *Packages, r *packages.Result
 	if x.space != space.Project || r == nil || len(r.Changes) == 0 {
 		return nil
 	}
-	release, err := x.project.hold(ctx)
+	release, err := x.project.Hold(ctx)
 	if err != nil {
 		return err
 	}
@@ -217,7 +217,7 @@ func (c *Env) FollowBundles(ctx context.Context, x *Packages, r *packages.Result
 		}
 	}
 	_, notes, err := it.project.Verbs.RefreshLock(ctx, it.lock, refs)
-	c.lockNotes(notes)
+	c.LockNotes(notes)
 	if err != nil {
 		return err
 	}

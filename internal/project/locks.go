@@ -28,7 +28,7 @@ type SpaceLock struct {
 	Space       space.Name
 	Dir         string     // the folder that holds the files, "" when it is on no disk
 	Files       lock.Files // the same
-	text        []byte     // of the lock
+	Text        []byte     // of the lock
 	Lock        *lock.Lock
 	ProjectFile *lock.ProjectFile
 	Notes       []diag.Finding // warnings of the lock
@@ -124,7 +124,7 @@ func parseSpaceLock(sl *SpaceLock, where string, known *lock.Known) (*SpaceLock,
 		return nil, err
 	}
 	sl.Lock = read.Lock
-	sl.text = read.Text
+	sl.Text = read.Text
 	sl.Notes = read.Notes
 	sl.ProjectFile, _, err = lock.ReadProjectFile(sl.Files, where)
 	sl.unread = err != nil
@@ -182,7 +182,7 @@ func OfFiles(
 // written returns the text that Render writes for the lock as it was read.
 func (sl *SpaceLock) written() []byte {
 	if len(sl.Notes) == 0 && sl.Lock.Minor == lock.LockMinor { // it was compared when it was parsed
-		return sl.text
+		return sl.Text
 	}
 	return sl.Lock.Render()
 }
@@ -192,7 +192,7 @@ func (p *Project) knownLock() *lock.Known {
 	if p.Lock == nil {
 		return nil
 	}
-	return &lock.Known{Text: p.Lock.text, Lock: p.Lock.Lock, Notes: p.Lock.Notes}
+	return &lock.Known{Text: p.Lock.Text, Lock: p.Lock.Lock, Notes: p.Lock.Notes}
 }
 
 // Layers returns the bundles and workspace members of a lock.

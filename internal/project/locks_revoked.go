@@ -15,7 +15,7 @@ func (before *Project) Staple(ctx context.Context) (bool, error) {
 	if before.Lock == nil || before.Lock.Lock.CheckRevoked(before.revoked()) != nil {
 		return false, nil
 	}
-	release, err := before.hold(ctx)
+	release, err := before.Hold(ctx)
 	if err != nil {
 		return false, err
 	}

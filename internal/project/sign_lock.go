@@ -79,7 +79,7 @@ func (p *Project) refreshLock(ctx context.Context, u lockUpdate) error {
 	if p.Lock == nil || len(p.LockErrs) > 0 {
 		return nil
 	}
-	release, err := p.hold(ctx)
+	release, err := p.Hold(ctx)
 	if err != nil {
 		return err
 	}
@@ -99,7 +99,7 @@ func (p *Project) refreshLock(ctx context.Context, u lockUpdate) error {
 		sl.Lock,
 		append(signed, u.signed...),
 	)
-	p.Env.lockNotes(notes)
+	p.Env.LockNotes(notes)
 	if err != nil {
 		return err
 	}
@@ -183,7 +183,7 @@ func (p *Project) dropDeleted(
 	l *lock.Lock,
 	root *space.Root,
 ) (bool, error) {
-	gone, err := p.withoutFile(ctx, l.Refs(), root)
+	gone, err := p.WithoutFile(ctx, l.Refs(), root)
 	if err != nil {
 		return false, err
 	}
@@ -194,30 +194,30 @@ func (p *Project) dropDeleted(
 	gone = slices.DeleteFunc(gone, func(ref item.Ref) bool {
 		return left[ref]
 	})
-	return removeItems(l, gone), nil
+	return RemoveItems(l, gone), nil
 }
 
-// removeItems reports whether there was an entry of one of the items.
-func removeItems(l *lock.Lock, gone []item.Ref) (removed bool) {
+// RemoveItems reports whether there was an entry of one of the items.
+func RemoveItems(l *lock.Lock, gone []item.Ref) (removed bool) {
 	for _, ref := range gone {
 		removed = l.RemoveItem(ref) || removed
 	}
 	return removed
 }
 
-// withoutFile returns those of some items that have no file in root.
-func (p *Project) withoutFile(
+// WithoutFile returns those of some items that have no file in root.
+func (p *Project) WithoutFile(
 	ctx context.Context,
 	refs iter.Seq[item.Ref],
 	root *space.Root,
 ) (gone []item.Ref, err error) {
-	gone, _, err = missingIn(ctx, p.Resolver, refs, root)
+	gone, _, err = MissingIn(ctx, p.Resolver, refs, root)
 	return gone, err
 }
 
-// missingIn returns those of some items that have no file in root, and the extractors of
+// MissingIn returns those of some items that have no file in root, and the extractors of
 // their kinds, which have the paths.
-func missingIn(
+func MissingIn(
 	ctx context.Context,
 	r *resolve.Resolver,
 	refs iter.Seq[item.Ref],
@@ -244,8 +244,8 @@ func missingIn(
 	return gone, exts, nil
 }
 
-// lockNotes warns of entries that were not updated.
-func (e *Env) lockNotes(notes []diag.Finding) {
+// LockNotes warns of entries that were not updated.
+func (e *Env) LockNotes(notes []diag.Finding) {
 	for _, f := range notes {
 		e.Person.WarnOf(f)
 	}
@@ -292,8 +292,8 @@ func ownSigner(p *Project, fingerprint string) bool {
 	return known && k.Own && !k.Agent() && !k.Compromised
 }
 
-// hold waits until no other process changes the lock of the project, and keeps
+// Hold waits until no other process changes the lock of the project, and keeps
 // others from it until release is called.
-func (p *Project) hold(ctx context.Context) (release func(), err error) {
+func (p *Project) Hold(ctx context.Context) (release func(), err error) {
 	return packages.Hold(ctx, p.Spaces.Of(space.Project).Base)
 }

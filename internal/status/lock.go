@@ -9,6 +9,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/gitcmd"
 	"github.com/ryeos/rye/internal/project"
+	"github.com/ryeos/rye/internal/revision"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/lock"
 	"github.com/ryeos/rye/packages"
@@ -40,7 +41,7 @@ func VerifyLock(ctx context.Context, p *project.Project, report *verify.Report, 
 		report.Fail(lock.SumFile, err)
 	}
 	items, bad := judge.Result(ctx)
-	partial := p.Partial()
+	partial := revision.Partial(p)
 	if partial { // what leads to a bundle that is elsewhere cannot be followed
 		bad = slices.DeleteFunc(bad, func(f diag.Finding) bool {
 			return f.Code == diag.BundleFileMissing

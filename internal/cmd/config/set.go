@@ -8,6 +8,7 @@ import (
 	"github.com/ryeos/rye/internal/cmd/complete"
 	"github.com/ryeos/rye/internal/cmd/env"
 	"github.com/ryeos/rye/internal/project"
+	"github.com/ryeos/rye/internal/revision"
 	"github.com/ryeos/rye/internal/signing"
 	"github.com/ryeos/rye/item"
 )
@@ -48,7 +49,7 @@ func runConfigSet(ctx context.Context, c *cli.Call, o *configSetOptions) error {
 			WithDetail("id", c.Arg(0))
 	}
 	e := env.WithKey(c, o.key)
-	if err := e.FinishSigning(ctx); err != nil {
+	if err := revision.FinishSigning(ctx, e); err != nil {
 		return err
 	}
 	h, err := e.Open(ctx, project.Lenient)

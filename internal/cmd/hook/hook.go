@@ -17,6 +17,7 @@ import (
 	"github.com/ryeos/rye/internal/gitcmd"
 	"github.com/ryeos/rye/internal/githook"
 	"github.com/ryeos/rye/internal/project"
+	"github.com/ryeos/rye/internal/revision"
 	"github.com/ryeos/rye/internal/status"
 	"github.com/ryeos/rye/primary"
 	"github.com/ryeos/rye/resolve/space"
@@ -96,7 +97,7 @@ func runHookInstall(ctx context.Context, c *cli.Call, o *hookInstallOptions) err
 }
 
 func InstallHooks(ctx context.Context, c *cli.Call) ([]githook.Installed, error) {
-	h, err := env.Of(c).HookLocation(ctx)
+	h, err := revision.LocateHooks(ctx, env.Of(c))
 	if err != nil {
 		return nil, err
 	}
@@ -233,7 +234,7 @@ func runHook(ctx context.Context, c *cli.Call, o *hookRunOptions) error {
 			return hookCommit(ctx, c, name, o)
 		})
 	case "post-commit":
-		return env.Of(c).FinishSigning(ctx)
+		return revision.FinishSigning(ctx, env.Of(c))
 	case "pre-push":
 		return hookPush(ctx, c)
 	default:
@@ -272,7 +273,7 @@ func hookCommit(ctx context.Context, c *cli.Call, name string, o *hookRunOptions
 	}
 	e := env.Of(c)
 	e.Surface = auditlog.SurfaceHook
-	s, err := e.SignStaged(ctx, git, project.StagedCall{IndexOnly: o.indexOnly, Ask: ask.AboutStaged(c)})
+	s, err := revision.SignStaged(ctx, e, git, revision.StagedCall{IndexOnly: o.indexOnly, Ask: ask.AboutStaged(c)})
 	if err != nil {
 		return err
 	}
@@ -361,18 +362,18 @@ func verifyPushed(ctx context.Context, c *cli.Call, repo *gitcmd.Repo, rev strin
 	if err != nil {
 		return err
 	}
-	locations, err := env.Of(c).PushedProjects(ctx, repo, tree)
+	locations, err := revision.PushedProjects(ctx, env.Of(c), repo, tree)
 	if err != nil {
 		return err
 	}
 	for _, at := range locations {
-		e := env.Of(c).At(repo, at)
+		e := revision.EnvAt(env.Of(c), repo, at)
 		e.AsCI = true
 		h, err := e.Open(ctx, project.Lenient)
 		if err != nil {
 			return err
 		}
-		p, err := project.RevisionProject(ctx, repo, tree, at.Prefix)
+		p, err := revision.Open(ctx, repo, tree, at.Prefix)
 		if err != nil {
 			return err
 		}
@@ -401,13 +402,13 @@ func verifyPushedProject(
 	ctx context.Context,
 	c *cli.Call,
 	h *project.Project,
-	p *project.GitProject,
+	p *revision.Folder,
 	what pushed,
 ) error {
 	if ok, err := p.IsProject(); err != nil || !ok {
 		return err
 	}
-	x, err := h.OpenInGit(ctx, p, what.rev)
+	x, err := revision.OpenProject(ctx, h, p, what.rev)
 	if err != nil {
 		return err
 	}

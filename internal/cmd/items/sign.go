@@ -10,6 +10,7 @@ import (
 	"github.com/ryeos/rye/internal/cmd/env"
 	"github.com/ryeos/rye/internal/cmd/view"
 	"github.com/ryeos/rye/internal/project"
+	"github.com/ryeos/rye/internal/revision"
 	"github.com/ryeos/rye/internal/signing"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/primary"
@@ -100,7 +101,7 @@ func runSign(ctx context.Context, c *cli.Call, o *view.SignOptions) error {
 	}
 	e := signingEnv(c, o)
 	if !o.Check {
-		if err := e.FinishSigning(ctx); err != nil {
+		if err := revision.FinishSigning(ctx, e); err != nil {
 			return err
 		}
 	}

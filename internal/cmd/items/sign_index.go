@@ -8,7 +8,7 @@ import (
 	"github.com/ryeos/rye/internal/cmd/ask"
 	"github.com/ryeos/rye/internal/cmd/view"
 	"github.com/ryeos/rye/internal/gitcmd"
-	"github.com/ryeos/rye/internal/project"
+	"github.com/ryeos/rye/internal/revision"
 )
 
 // runSignStaged is rye sign --staged.
@@ -20,7 +20,7 @@ func runSignStaged(ctx context.Context, c *cli.Call, o *view.SignOptions) error 
 	if err != nil {
 		return err
 	}
-	s, err := signingEnv(c, o).SignStaged(ctx, git, project.StagedCall{
+	s, err := revision.SignStaged(ctx, signingEnv(c, o), git, revision.StagedCall{
 		Check:     o.Check,
 		IndexOnly: o.IndexOnly,
 		Ask:       ask.AboutStaged(c),

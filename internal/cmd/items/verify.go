@@ -11,13 +11,14 @@ import (
 	"github.com/ryeos/rye/internal/cmd/env"
 	"github.com/ryeos/rye/internal/cmd/view"
 	"github.com/ryeos/rye/internal/project"
+	"github.com/ryeos/rye/internal/revision"
 	"github.com/ryeos/rye/internal/status"
 	"github.com/ryeos/rye/verify"
 )
 
 // verifyOptions are the flags of rye verify.
 type verifyOptions struct {
-	choice       project.VerifyChoice
+	choice       revision.Choice
 	base, format string
 	accepted     []string
 
@@ -129,7 +130,7 @@ func verifyReport(
 ) (*verify.Report, error) {
 	o.choice.InRevision = c.Given(&o.choice.Revision)
 	o.choice.Words = c.Args
-	src, err := h.VerifySource(ctx, o.choice)
+	src, err := revision.OpenSource(ctx, h, o.choice)
 	if err != nil {
 		return nil, err
 	}
@@ -191,7 +192,7 @@ func verifyReport(
 func verifyOne(
 	ctx context.Context,
 	c *cli.Call,
-	src *project.VerifySource,
+	src *revision.Source,
 	p verify.Params,
 	word string,
 ) (*verify.Report, error) {

@@ -13,6 +13,7 @@ import (
 	"github.com/ryeos/rye/internal/cmd/key"
 	"github.com/ryeos/rye/internal/cmd/serve"
 	"github.com/ryeos/rye/internal/project"
+	"github.com/ryeos/rye/internal/revision"
 	"github.com/ryeos/rye/lock"
 	"github.com/ryeos/rye/threads/modelhost"
 	"github.com/ryeos/rye/threads/modelsetup"
@@ -73,7 +74,7 @@ func runInit(ctx context.Context, c *cli.Call, o *initOptions) (err error) {
 	}
 	// What cannot be done is an error before anything is written.
 	if o.hook {
-		err := env.Of(c).CheckHooks(ctx, dir)
+		err := revision.CheckHooks(ctx, env.Of(c), dir)
 		if err != nil {
 			return err
 		}

@@ -1,4 +1,4 @@
-package project
+package revision
 
 import (
 	"bytes"
@@ -9,6 +9,7 @@ import (
 
 	"github.com/ryeos/rye/internal/extract"
 	"github.com/ryeos/rye/internal/githook"
+	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/lock"
 	"github.com/ryeos/rye/resolve/space"
@@ -29,30 +30,31 @@ type missingItems struct {
 	err  error
 }
 
-// gone returns the entries whose items have no file in the index, which may have been
+// goneItems returns the entries whose items have no file in the index, which may have been
 // compared while items were signed. A signature adds files and removes none.
-func (x *Project) gone(
+func goneItems(
 	ctx context.Context,
+	x *project.Project,
 	a *aheadLock,
 	before *lock.Lock,
 ) ([]item.Ref, error) {
 	index := x.Spaces.Of(space.Project)
 	if a == nil || a.missing == nil {
-		return x.withoutFile(ctx, before.Refs(), index)
+		return x.WithoutFile(ctx, before.Refs(), index)
 	}
 	known := a.missing()
 	if known.err != nil {
-		return x.withoutFile(ctx, before.Refs(), index)
+		return x.WithoutFile(ctx, before.Refs(), index)
 	}
 	for _, ext := range known.exts {
 		const id = "a/b" // any
 		now, err := x.Resolver.Extractor(ctx, ext.Kind)
 		if err != nil ||
 			!slices.Equal(slices.Collect(now.EachPath(id)), slices.Collect(ext.EachPath(id))) {
-			return x.withoutFile(ctx, before.Refs(), index)
+			return x.WithoutFile(ctx, before.Refs(), index)
 		}
 	}
-	return x.withoutFile(ctx, slices.Values(known.refs), index)
+	return x.WithoutFile(ctx, slices.Values(known.refs), index)
 }
 
 // readAhead begins to read the lock of the index.
@@ -67,7 +69,7 @@ func (s *stagedIn) readAhead(ctx context.Context, index *verify.GitFiles) {
 // tree are taken if their blobs are those of the index: git would have to inflate them.
 func (s *stagedIn) readLock(ctx context.Context, index *verify.GitFiles) *aheadLock {
 	h, err := s.open()
-	if err != nil || !h.lockable() || ctx.Err() != nil {
+	if err != nil || !lockable(h) || ctx.Err() != nil {
 		return nil
 	}
 	a := &aheadLock{blobs: map[string][]byte{}}
@@ -88,18 +90,18 @@ func (s *stagedIn) readLock(ctx context.Context, index *verify.GitFiles) *aheadL
 		return a
 	}
 	text := same(lock.LockFile, lock.MaxLock)
-	if text != nil && bytes.Equal(text, h.Lock.text) {
+	if text != nil && bytes.Equal(text, h.Lock.Text) {
 		a.missing = s.missing(ctx, h, index)
 	}
 	return a
 }
 
 // missing begins to compare the entries of the lock with the files of the index.
-func (s *stagedIn) missing(ctx context.Context, h *Project, index *verify.GitFiles) func() missingItems {
+func (s *stagedIn) missing(ctx context.Context, h *project.Project, index *verify.GitFiles) func() missingItems {
 	refs := h.Lock.Lock.Refs()
 	find := sync.OnceValue(func() (m missingItems) {
 		root := index.Root()
-		m.refs, m.exts, m.err = missingIn(
+		m.refs, m.exts, m.err = project.MissingIn(
 			ctx,
 			h.Verifier(h.With(root)),
 			refs,
@@ -113,9 +115,10 @@ func (s *stagedIn) missing(ctx context.Context, h *Project, index *verify.GitFil
 
 // relockStaged brings the lock of the index up to date with items that are
 // being signed or deleted. One that cannot be read stays as it is.
-func (h *Project) relockStaged(
+func relockStaged(
 	ctx context.Context,
-	p *GitProject,
+	h *project.Project,
+	p *Folder,
 	signed space.Files,
 	refs []item.Ref,
 ) (*githook.LockChange, error) {
@@ -127,7 +130,7 @@ func (h *Project) relockStaged(
 		return nil, err
 	}
 	defer p.closeOpened()
-	x, err := h.inGit(ctx, p, space.NewFiles(space.Project, signed), "the index")
+	x, err := inGit(ctx, h, p, space.NewFiles(space.Project, signed), "the index")
 	if err != nil {
 		return nil, err
 	}
@@ -142,16 +145,16 @@ func (h *Project) relockStaged(
 	var goneErr error
 	var wg sync.WaitGroup
 	wg.Go(func() {
-		gone, goneErr = x.gone(ctx, p.lockAhead(), x.Lock.Lock)
+		gone, goneErr = goneItems(ctx, x, p.lockAhead(), x.Lock.Lock)
 	}) // an item that is signed has a file
 	changed, notes, err := x.Verbs.RefreshLock(ctx, now, refs)
 	wg.Wait()
-	h.Env.lockNotes(notes)
+	h.Env.LockNotes(notes)
 	if err = cmp.Or(err, goneErr); err != nil {
 		return nil, err
 	}
-	if removed := removeItems(now, gone); !changed && !removed {
+	if removed := project.RemoveItems(now, gone); !changed && !removed {
 		return nil, nil
 	}
-	return &githook.LockChange{Entry: e, Was: x.Lock.text, Now: now.Render()}, nil
+	return &githook.LockChange{Entry: e, Was: x.Lock.Text, Now: now.Render()}, nil
 }

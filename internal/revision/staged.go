@@ -1,4 +1,4 @@
-package project
+package revision
 
 import (
 	"context"
@@ -14,6 +14,7 @@ import (
 	"github.com/ryeos/rye/internal/gitcmd"
 	"github.com/ryeos/rye/internal/githook"
 	"github.com/ryeos/rye/internal/openat"
+	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/lock"
 	"github.com/ryeos/rye/primary"
@@ -39,8 +40,9 @@ type StagedCall struct {
 // SignStaged signs the staged items of every project of the repository. It looks
 // for staged changes first: most commits have no items, and then nothing else is
 // opened.
-func (e *Env) SignStaged(
+func SignStaged(
 	ctx context.Context,
+	e *project.Env,
 	git *gitcmd.Git,
 	call StagedCall,
 ) (*githook.Report, error) {
@@ -63,7 +65,7 @@ func (e *Env) SignStaged(
 	}
 	bounded := newBounded(ctx, agentWait)
 	defer bounded.cancel()
-	found, err := e.stagedProjects(ctx, repo, changes)
+	found, err := stagedProjects(ctx, e, repo, changes)
 	if err != nil {
 		return nil, err
 	}
@@ -93,35 +95,36 @@ func (e *Env) SignStaged(
 
 // stagedIn is a project with staged changes.
 type stagedIn struct {
-	env     *Env
+	env     *project.Env
 	repo    *gitcmd.Repo
 	at      githook.Location
-	open    func() (*Project, error)
+	open    func() (*project.Project, error)
 	release func() // the lock that relock took
 	ahead   func() *aheadLock
 }
 
 // stagedProjects finds the projects that have staged changes and begins to open
 // them. The first is the one that rye was called in, or the first found.
-func (e *Env) stagedProjects(
+func stagedProjects(
 	ctx context.Context,
+	e *project.Env,
 	repo *gitcmd.Repo,
 	changes []gitcmd.Change,
 ) ([]*stagedIn, error) {
-	locations, err := e.locations(ctx, repo, changes)
+	locations, err := locations(ctx, e, repo, changes)
 	if err != nil {
 		return nil, err
 	}
 	var out []*stagedIn
 	for _, at := range locations {
-		env := e.At(repo, at)
+		env := EnvAt(e, repo, at)
 		out = append(
 			out,
 			&stagedIn{
 				env:     env,
 				repo:    repo,
 				at:      at,
-				open:    env.openAsync(ctx),
+				open:    openAsync(ctx, env),
 				release: func() {},
 			},
 		)
@@ -131,8 +134,9 @@ func (e *Env) stagedProjects(
 
 // locations returns the project that rye was called in, and the others that have
 // staged changes.
-func (e *Env) locations(
+func locations(
 	ctx context.Context,
+	e *project.Env,
 	repo *gitcmd.Repo,
 	changes []gitcmd.Change,
 ) ([]githook.Location, error) {
@@ -140,18 +144,18 @@ func (e *Env) locations(
 	for i, c := range changes {
 		paths[i] = c.Path
 	}
-	return e.locationsOf(repo, func(here string) ([]string, error) {
+	return locationsOf(e, repo, func(here string) ([]string, error) {
 		return githook.Projects(ctx, repo, here, paths)
 	})
 }
 
 // locationsOf returns the project that rye was called in, and the others of a list.
-func (e *Env) locationsOf(repo *gitcmd.Repo, list func(here string) ([]string, error)) ([]githook.Location, error) {
+func locationsOf(e *project.Env, repo *gitcmd.Repo, list func(here string) ([]string, error)) ([]githook.Location, error) {
 	spaces, err := space.Discover(e.SpaceParams())
 	if err != nil {
 		return nil, err
 	}
-	here := (&Project{Spaces: spaces}).PrefixIn(repo)
+	here := (&project.Project{Spaces: spaces}).PrefixIn(repo)
 	locations := []githook.Location{{Prefix: here}}
 	others, err := list(here)
 	if err != nil {
@@ -168,8 +172,9 @@ func (e *Env) locationsOf(repo *gitcmd.Repo, list func(here string) ([]string, e
 
 // PushedProjects returns the project that rye was called in, and the others that a tree
 // contains.
-func (e *Env) PushedProjects(
+func PushedProjects(
 	ctx context.Context,
+	e *project.Env,
 	repo *gitcmd.Repo,
 	tree string,
 ) ([]githook.Location, error) {
@@ -183,7 +188,7 @@ func (e *Env) PushedProjects(
 		paths[i] = f.Path
 		there[f.Path] = true
 	}
-	return e.locationsOf(repo, func(here string) ([]string, error) {
+	return locationsOf(e, repo, func(here string) ([]string, error) {
 		return githook.ProjectsIn(ctx, repo, here, paths, func(files ...string) ([]string, error) {
 			return slices.DeleteFunc(files, func(f string) bool {
 				return !there[f]
@@ -192,9 +197,9 @@ func (e *Env) PushedProjects(
 	})
 }
 
-// At returns the environment for a project of the repository. The project of a pushed revision may not be
+// EnvAt returns the environment for a project of the repository. The project of a pushed revision may not be
 // in the work tree.
-func (e *Env) At(repo *gitcmd.Repo, at githook.Location) *Env {
+func EnvAt(e *project.Env, repo *gitcmd.Repo, at githook.Location) *project.Env {
 	env := *e
 	dir := filepath.Join(repo.WorkTree, filepath.FromSlash(at.Prefix))
 	if at.Label != "" && isDir(dir) {
@@ -226,16 +231,16 @@ func (s *stagedIn) hook() githook.Project {
 			if err != nil {
 				return nil, err
 			}
-			if !h.lockable() {
+			if !lockable(h) {
 				return nil, nil
 			}
-			if s.release, err = h.hold(ctx); err != nil {
+			if s.release, err = h.Hold(ctx); err != nil {
 				s.release = func() {}
 				return nil, err
 			}
 			p := stagedFiles(ctx, s.repo, index, s.at.Prefix)
 			p.ahead = s.ahead
-			return h.relockStaged(ctx, p, signed, refs)
+			return relockStaged(ctx, h, p, signed, refs)
 		},
 	}
 }
@@ -246,14 +251,14 @@ type HookLocation struct {
 	Prefix string
 }
 
-// HookLocation returns where hooks are installed. A project in a subdirectory needs a
+// LocateHooks returns where hooks are installed. A project in a subdirectory needs a
 // project file: the hooks find it by that.
-func (e *Env) HookLocation(ctx context.Context) (HookLocation, error) {
+func LocateHooks(ctx context.Context, e *project.Env) (HookLocation, error) {
 	repo, err := e.Repo(ctx)
 	if err != nil {
 		return HookLocation{}, err
 	}
-	h, err := e.Open(ctx, Lenient)
+	h, err := e.Open(ctx, project.Lenient)
 	if err != nil {
 		return HookLocation{}, err
 	}
@@ -268,7 +273,7 @@ func (e *Env) HookLocation(ctx context.Context) (HookLocation, error) {
 
 // CheckHooks returns an error if a directory, which may not exist yet, is in no
 // repository that hooks could be installed in.
-func (e *Env) CheckHooks(ctx context.Context, dir string) error {
+func CheckHooks(ctx context.Context, e *project.Env, dir string) error {
 	for !isDir(dir) && filepath.Dir(dir) != dir {
 		dir = filepath.Dir(dir)
 	}
@@ -283,7 +288,7 @@ func isFile(path string) bool {
 
 // FinishSigning completes in the work tree what an earlier process signed in the
 // index only. It starts git only if there is something to complete.
-func (e *Env) FinishSigning(ctx context.Context) error {
+func FinishSigning(ctx context.Context, e *project.Env) error {
 	if !githook.PendingAbove(e.Base) {
 		return nil
 	}
@@ -295,17 +300,17 @@ func (e *Env) FinishSigning(ctx context.Context) error {
 }
 
 // openAsync opens the project while git lists the index.
-func (e *Env) openAsync(ctx context.Context) func() (*Project, error) {
+func openAsync(ctx context.Context, e *project.Env) func() (*project.Project, error) {
 	type built struct {
-		h   *Project
+		h   *project.Project
 		err error
 	}
 	soon := make(chan built, 1)
 	go func() {
-		h, err := e.Open(ctx, Lenient)
+		h, err := e.Open(ctx, project.Lenient)
 		soon <- built{h, err}
 	}()
-	return sync.OnceValues(func() (*Project, error) {
+	return sync.OnceValues(func() (*project.Project, error) {
 		b := <-soon
 		return b.h, b.err
 	})

@@ -1,4 +1,4 @@
-package project
+package revision
 
 import (
 	"context"
@@ -8,16 +8,17 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/gitcmd"
+	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/lock"
 	"github.com/ryeos/rye/resolve"
 	"github.com/ryeos/rye/resolve/space"
 	"github.com/ryeos/rye/verify"
 )
 
-// VerifySource provides the items to verify.
-type VerifySource struct {
-	Roots    []*space.Root // walked when no item is named
-	Project  *Project      // its lock is compared with the items
+// Source provides the items to verify.
+type Source struct {
+	Roots    []*space.Root    // walked when no item is named
+	Project  *project.Project // its lock is compared with the items
 	Resolver *resolve.Resolver
 	// Locate finds the file that a path names; ok is false for a ref.
 	Locate func(word string) (root *space.Root, rel string, ok bool)
@@ -32,7 +33,7 @@ type VerifySource struct {
 
 // Outside reports what looks like an .ai directory in the project and is not
 // verified with it.
-func (s *VerifySource) Outside(ctx context.Context) ([]diag.Finding, error) {
+func (s *Source) Outside(ctx context.Context) ([]diag.Finding, error) {
 	if s.others == nil {
 		return nil, nil
 	}
@@ -40,9 +41,9 @@ func (s *VerifySource) Outside(ctx context.Context) ([]diag.Finding, error) {
 	return verify.Outside(paths), err
 }
 
-// VerifyChoice selects what to verify. The zero value selects the work tree; at most
+// Choice selects what to verify. The zero value selects the work tree; at most
 // one of the others may be selected.
-type VerifyChoice struct {
+type Choice struct {
 	Revision   string // a revision, or REV:FOLDER of a project in it
 	InRevision bool   // verify Revision
 	Staged     bool   // the index
@@ -51,26 +52,26 @@ type VerifyChoice struct {
 	Words      []string
 }
 
-// VerifySource opens what the choice names: the work tree, a revision, the index or
+// OpenSource opens what the choice names: the work tree, a revision, the index or
 // the system space. The trusted keys are the same for all of them; none comes from
 // the verified files.
-func (p *Project) VerifySource(ctx context.Context, w VerifyChoice) (*VerifySource, error) {
+func OpenSource(ctx context.Context, p *project.Project, w Choice) (*Source, error) {
 	switch {
 	case w.InRevision:
-		return p.revisionSource(ctx, w.Revision)
+		return revisionSource(ctx, p, w.Revision)
 	case w.Staged:
-		return p.stagedSource(ctx)
+		return stagedSource(ctx, p)
 	case w.System:
-		return p.systemSource(p.Env)
+		return systemSource(p, p.Env)
 	case w.All && len(w.Words) > 0:
 		return nil, diag.New(diag.Usage, "reading arguments: --all verifies everything and takes no arguments")
 	}
-	src := &VerifySource{
+	src := &Source{
 		Project:  p,
 		Ignored:  p.Ignored(),
 		Filtered: p.Filtered(),
 		Locate: func(word string) (*space.Root, string, bool) {
-			return p.placeOf(word)
+			return p.PlaceOf(word)
 		},
 		Close: func() {},
 	}
@@ -95,7 +96,7 @@ func (p *Project) VerifySource(ctx context.Context, w VerifyChoice) (*VerifySour
 	return src, nil
 }
 
-func (p *Project) systemSource(e *Env) (*VerifySource, error) {
+func systemSource(p *project.Project, e *project.Env) (*Source, error) {
 	s := *p.Spaces
 	s.Roots = nil
 	for _, r := range p.Spaces.Roots {
@@ -107,9 +108,9 @@ func (p *Project) systemSource(e *Env) (*VerifySource, error) {
 		return nil, diag.New(diag.ItemNotFound, "verifying the system space: this program has none")
 	}
 	place := func(word string) (*space.Root, string, bool) {
-		return (&Project{Env: p.Env, Spaces: &s}).placeOf(word)
+		return (&project.Project{Env: p.Env, Spaces: &s}).PlaceOf(word)
 	}
-	return &VerifySource{
+	return &Source{
 		Roots:    s.Roots,
 		Resolver: p.Verifier(&s),
 		Locate:   place,
@@ -117,7 +118,7 @@ func (p *Project) systemSource(e *Env) (*VerifySource, error) {
 	}, nil
 }
 
-func (h *Project) revisionSource(ctx context.Context, rev string) (*VerifySource, error) {
+func revisionSource(ctx context.Context, h *project.Project, rev string) (*Source, error) {
 	repo, err := h.Env.Repo(ctx)
 	if err != nil {
 		return nil, err
@@ -130,14 +131,14 @@ func (h *Project) revisionSource(ctx context.Context, rev string) (*VerifySource
 	if !strings.Contains(rev, ":") { // COMMIT:FOLDER names the project itself
 		prefix = h.PrefixIn(repo)
 	}
-	p, err := RevisionProject(ctx, repo, tree, prefix)
+	p, err := Open(ctx, repo, tree, prefix)
 	if err != nil {
 		return nil, err
 	}
-	return h.gitSource(ctx, p, repo, rev)
+	return gitSource(ctx, h, p, repo, rev)
 }
 
-func (h *Project) stagedSource(ctx context.Context) (*VerifySource, error) {
+func stagedSource(ctx context.Context, h *project.Project) (*Source, error) {
 	repo, err := h.Env.Repo(ctx)
 	if err != nil {
 		return nil, err
@@ -145,33 +146,34 @@ func (h *Project) stagedSource(ctx context.Context) (*VerifySource, error) {
 	if repo.WorkTree == "" {
 		return nil, diag.New(diag.Usage, "verifying the index: a bare repository has none").WithReason("bare_index")
 	}
-	p, err := stagedProject(ctx, repo, h.PrefixIn(repo))
+	p, err := openStaged(ctx, repo, h.PrefixIn(repo))
 	if err != nil {
 		return nil, err
 	}
-	return h.gitSource(ctx, p, repo, "the index")
+	return gitSource(ctx, h, p, repo, "the index")
 }
 
-func (h *Project) gitSource(
+func gitSource(
 	ctx context.Context,
-	p *GitProject,
+	h *project.Project,
+	p *Folder,
 	repo *gitcmd.Repo,
 	what string,
-) (*VerifySource, error) {
-	x, err := h.OpenInGit(ctx, p, what)
+) (*Source, error) {
+	x, err := OpenProject(ctx, h, p, what)
 	if err != nil {
 		p.Release()
 		return nil, err
 	}
 	root := x.Spaces.Of(space.Project)
 	top := path.Join("/", p.prefix, space.Dir)
-	return &VerifySource{
+	return &Source{
 		Roots:    []*space.Root{root},
 		Project:  x,
 		Resolver: x.Walker(),
 		Close:    p.Release,
 		Locate: func(word string) (*space.Root, string, bool) {
-			at := path.Join("/", h.Env.prefixBelow(repo), filepath.ToSlash(word))
+			at := path.Join("/", prefixBelow(h.Env, repo), filepath.ToSlash(word))
 			rel, below := strings.CutPrefix(at+"/", top+"/")
 			if rel = strings.TrimSuffix(rel, "/"); rel == "" {
 				rel = "."
@@ -184,8 +186,8 @@ func (h *Project) gitSource(
 	}, nil
 }
 
-// OpenInGit opens a project that was found in git's objects.
-func (h *Project) OpenInGit(ctx context.Context, p *GitProject, what string) (*Project, error) {
+// OpenProject opens a project that was found in git's objects.
+func OpenProject(ctx context.Context, h *project.Project, p *Folder, what string) (*project.Project, error) {
 	if err := p.readFiles(); err != nil {
 		return nil, err
 	}
@@ -201,10 +203,10 @@ func (h *Project) OpenInGit(ctx context.Context, p *GitProject, what string) (*P
 		).
 			WithReason("no_project_in_git")
 	}
-	return h.inGit(ctx, p, p.Root(), what)
+	return inGit(ctx, h, p, p.Root(), what)
 }
 
 // prefixBelow returns where the folder that words count from lies.
-func (e *Env) prefixBelow(repo *gitcmd.Repo) string {
-	return Below(repo.WorkTree, e.Base)
+func prefixBelow(e *project.Env, repo *gitcmd.Repo) string {
+	return project.Below(repo.WorkTree, e.Base)
 }

@@ -1,4 +1,4 @@
-package project
+package revision
 
 import (
 	"context"
@@ -10,13 +10,14 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/gitcmd"
+	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/lock"
 	"github.com/ryeos/rye/resolve/space"
 	"github.com/ryeos/rye/verify"
 )
 
-// GitProject is the folder of a project in a revision or in the index.
-type GitProject struct {
+// Folder is the folder of a project in a revision or in the index.
+type Folder struct {
 	*verify.GitFiles                                            // its .ai
 	list             func(...string) ([]gitcmd.Entry, error)    // at or below paths from the top
 	open             func(dir string) (*verify.GitFiles, error) // the .ai of another folder of it
@@ -27,7 +28,7 @@ type GitProject struct {
 }
 
 // readFiles finds the three files in the directory that contains .ai.
-func (p *GitProject) readFiles() error {
+func (p *Folder) readFiles() error {
 	own := []string{p.prefix + lock.ProjectFileName, p.prefix + lock.LockFile, p.prefix + lock.SumFile}
 	p.known = map[string]gitcmd.Entry{}
 	for _, at := range own {
@@ -48,7 +49,7 @@ func (p *GitProject) readFiles() error {
 
 // IsProject reports whether there is an .ai directory or a rye.yaml, as
 // space.IsProject does for a work tree.
-func (p *GitProject) IsProject() (bool, error) {
+func (p *Folder) IsProject() (bool, error) {
 	if !p.Empty() {
 		return true, nil
 	}
@@ -57,20 +58,20 @@ func (p *GitProject) IsProject() (bool, error) {
 }
 
 // Release closes the project's files and those opened through it.
-func (p *GitProject) Release() {
+func (p *Folder) Release() {
 	p.closeOpened()
 	_ = p.Close()
 }
 
 // closeOpened closes the files opened in addition to the project's own .ai.
-func (p *GitProject) closeOpened() {
+func (p *Folder) closeOpened() {
 	for _, f := range p.opened {
 		_ = f.Close()
 	}
 }
 
 // ReadFile implements lock.Files.
-func (p *GitProject) ReadFile(name string, limit int64) (b []byte, err error) {
+func (p *Folder) ReadFile(name string, limit int64) (b []byte, err error) {
 	e, err := p.entry(p.prefix + path.Clean(name))
 	switch {
 	case err != nil:
@@ -99,7 +100,7 @@ func (p *GitProject) ReadFile(name string, limit int64) (b []byte, err error) {
 }
 
 // lockAhead returns what was read ahead, or nil.
-func (p *GitProject) lockAhead() *aheadLock {
+func (p *Folder) lockAhead() *aheadLock {
 	if p.ahead == nil {
 		return nil
 	}
@@ -108,7 +109,7 @@ func (p *GitProject) lockAhead() *aheadLock {
 
 // entry returns the entry at a path from the top of the repository, the zero value
 // if there is none.
-func (p *GitProject) entry(at string) (gitcmd.Entry, error) {
+func (p *Folder) entry(at string) (gitcmd.Entry, error) {
 	if e, ok := p.known[at]; ok {
 		return e, nil
 	}
@@ -122,7 +123,7 @@ func (p *GitProject) entry(at string) (gitcmd.Entry, error) {
 }
 
 // paths returns the paths of all files of the project.
-func (p *GitProject) paths() ([]string, error) {
+func (p *Folder) paths() ([]string, error) {
 	found, err := p.list(strings.TrimSuffix(p.prefix, "/"))
 	out := make([]string, 0, len(found))
 	for _, e := range found {
@@ -134,7 +135,7 @@ func (p *GitProject) paths() ([]string, error) {
 }
 
 // Glob implements lock.Files: it returns directories with a rye.yaml.
-func (p *GitProject) Glob(pattern string) ([]string, error) {
+func (p *Folder) Glob(pattern string) ([]string, error) {
 	pattern = path.Clean(pattern)
 	literal := pattern
 	if i := strings.IndexAny(pattern, `*?[\`); i >= 0 {
@@ -159,20 +160,21 @@ func (p *GitProject) Glob(pattern string) ([]string, error) {
 
 // inGit returns the project as git's objects contain it, with its own items in root.
 // Lock and bundles come from git, the user's keys and rules from p.
-func (h *Project) inGit(
+func inGit(
 	ctx context.Context,
-	p *GitProject,
+	h *project.Project,
+	p *Folder,
 	root *space.Root,
 	what string,
-) (*Project, error) {
-	return OfFiles(
+) (*project.Project, error) {
+	return project.OfFiles(
 		ctx,
 		h,
 		p,
 		root,
 		what+":",
-		func(sl *SpaceLock) ([]space.Layer, error) {
-			return sl.gitLayers(h.Spaces.Of(space.Project), p)
+		func(sl *project.SpaceLock) ([]space.Layer, error) {
+			return gitLayers(sl, h.Spaces.Of(space.Project), p)
 		},
 	)
 }
@@ -182,7 +184,7 @@ func (h *Project) inGit(
 // For bundles that git ignores, the files installed on this machine are compared with the
 // manifest that the revision locks. Without them the items of the project are compared with
 // their entries, so that a bare repository can verify a push.
-func (sl *SpaceLock) gitLayers(disk *space.Root, p *GitProject) ([]space.Layer, error) {
+func gitLayers(sl *project.SpaceLock, disk *space.Root, p *Folder) ([]space.Layer, error) {
 	layers, err := sl.Layers()
 	for i, l := range layers {
 		switch {
@@ -211,25 +213,25 @@ func (sl *SpaceLock) gitLayers(disk *space.Root, p *GitProject) ([]space.Layer, 
 
 // lockable reports whether the project is on disk, so that other processes can be
 // kept from changing its lock.
-func (p *Project) lockable() bool {
+func lockable(p *project.Project) bool {
 	return p.Files != nil
 }
 
 // Partial reports whether bundles of the lock are neither in git nor installed
 // on this machine.
-func (p *Project) Partial() bool {
+func Partial(p *project.Project) bool {
 	return slices.ContainsFunc(p.Spaces.Roots, func(r *space.Root) bool {
 		return r.Space == space.Project && r.Bundled() && r.Ready() != nil
 	})
 }
 
-// RevisionProject opens the project at prefix in a tree.
-func RevisionProject(ctx context.Context, repo *gitcmd.Repo, tree, prefix string) (*GitProject, error) {
+// Open opens the project at prefix in a tree.
+func Open(ctx context.Context, repo *gitcmd.Repo, tree, prefix string) (*Folder, error) {
 	files, err := verify.Revision(ctx, repo.Git, tree, prefix)
 	if err != nil {
 		return nil, err
 	}
-	return &GitProject{
+	return &Folder{
 		GitFiles: files,
 		prefix:   prefix,
 		list: func(paths ...string) ([]gitcmd.Entry, error) {
@@ -241,8 +243,8 @@ func RevisionProject(ctx context.Context, repo *gitcmd.Repo, tree, prefix string
 	}, nil
 }
 
-// stagedProject opens the project at prefix in the index.
-func stagedProject(ctx context.Context, repo *gitcmd.Repo, prefix string) (*GitProject, error) {
+// openStaged opens the project at prefix in the index.
+func openStaged(ctx context.Context, repo *gitcmd.Repo, prefix string) (*Folder, error) {
 	files, err := verify.Index(ctx, repo, prefix)
 	if err != nil {
 		return nil, err
@@ -250,9 +252,9 @@ func stagedProject(ctx context.Context, repo *gitcmd.Repo, prefix string) (*GitP
 	return stagedFiles(ctx, repo, files, prefix), nil
 }
 
-// stagedFiles is stagedProject over an index that is open.
-func stagedFiles(ctx context.Context, repo *gitcmd.Repo, files *verify.GitFiles, prefix string) *GitProject {
-	return &GitProject{
+// stagedFiles is openStaged over an index that is open.
+func stagedFiles(ctx context.Context, repo *gitcmd.Repo, files *verify.GitFiles, prefix string) *Folder {
+	return &Folder{
 		GitFiles: files,
 		prefix:   prefix,
 		list: func(paths ...string) ([]gitcmd.Entry, error) {
