@@ -51,7 +51,7 @@ type Bundle struct {
 	Tree     string      // of the subdirectory
 	Archive  string      // sha256:… of the archive in a registry; "" for a bundle of another source
 	Log      string      // the number of its entry in the log of that registry
-	Sum      string      // HashTree of its files
+	Sum      string      // treehash.Of its files
 	Exec     []string    // its executable files
 	Manifest item.Digest // of its signed manifest; zero if it has none
 	Signers  []string    // of that manifest

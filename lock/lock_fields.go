@@ -233,8 +233,8 @@ func checkCapability(s string) error {
 	return nil
 }
 
-// checkSum accepts h1: and the standard base64 of 32 bytes in strict encoding.
-func checkSum(s string) error {
+// CheckSum returns nil if s is h1: and the standard base64 of 32 bytes in strict encoding.
+func CheckSum(s string) error {
 	text, ok := strings.CutPrefix(s, "h1:")
 	b, err := base64.StdEncoding.Strict().DecodeString(text)
 	if !ok || err != nil || len(b) != 32 || strings.ContainsAny(s, "\r\n") {

@@ -2,6 +2,7 @@ package lock
 
 import (
 	"bytes"
+	"github.com/ryeos/rye/lock/treehash"
 	"slices"
 	"strconv"
 	"strings"
@@ -250,10 +251,10 @@ func (p *lockParser) format(head record) bool {
 func (p *lockParser) head(r record) {
 	f := p.fields(r)
 	f.take("rye-lock")
-	p.l.Manifest = f.checked("manifest", true, checkSum)
+	p.l.Manifest = f.checked("manifest", true, CheckSum)
 	if words := f.words("system", 3); words != nil { // format 1.0
 		p.l.System = System{words[0], words[1], words[2]}
-		f.test("system", checkSum(words[2]))
+		f.test("system", CheckSum(words[2]))
 	}
 	p.l.Revoked = f.revoked()
 	p.l.Extra = f.rest()
@@ -301,7 +302,7 @@ func (f *fieldReader) bundle(name string) Bundle {
 		return err
 	})
 	f.origin(&b, id)
-	b.Exec = f.list("exec", checkTreePath)
+	b.Exec = f.list("exec", treehash.CheckPath)
 	b.Manifest = f.digest("manifest", false)
 	b.Signers = f.signers()
 	b.Caps = f.list("caps", checkCapability)
@@ -325,7 +326,7 @@ func (f *fieldReader) origin(b *Bundle, id ID) {
 	b.Tree = f.checked("tree", git, checkObject)
 	b.Archive = f.checked("archive", published, checkArchive)
 	b.Log = f.checked("log", published, checkLogIndex)
-	b.Sum = f.checked("sum", remote, checkSum)
+	b.Sum = f.checked("sum", remote, CheckSum)
 	if published && (b.URL != "" || b.Ref != "" || b.Commit != "" || b.Tree != "") ||
 		!published && (b.Archive != "" || b.Log != "") {
 		f.p.fault(diag.ParsingError, f.pos, "%s has fields of another source: a bundle of a registry has archive and log, others url, commit and tree", b.ID)
@@ -364,7 +365,7 @@ func (f *fieldReader) member(name string) Member {
 		m.ID, err = parseCanonical(s)
 		return err
 	})
-	m.Manifest = f.checked("manifest", true, checkSum)
+	m.Manifest = f.checked("manifest", true, CheckSum)
 	m.Needs = f.modules("needs")
 	m.Extra = f.rest()
 	return m

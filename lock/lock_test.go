@@ -3,6 +3,7 @@ package lock
 import (
 	"bytes"
 	"fmt"
+	"github.com/ryeos/rye/lock/treehash"
 	"math/rand"
 	"os"
 	"reflect"
@@ -21,7 +22,7 @@ func digestOf(s string) item.Digest { return item.DigestOf([]byte(s)) }
 
 func sumOf(t testing.TB, s string) string {
 	t.Helper()
-	sum, err := HashTree([]TreeFile{{Path: "x", Mode: ModeRegular, Digest: digestOf(s)}})
+	sum, err := treehash.Of([]treehash.File{{Path: "x", Mode: treehash.Regular, Digest: digestOf(s)}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -210,7 +210,7 @@ func TestManifestHash(t *testing.T) {
 	if manifest(t, base).Hash() == manifest(t, strings.Replace(base, "a/b: v1.0.0", "a/b: v1.0.1", 1)).Hash() {
 		t.Error("the hash ignores require")
 	}
-	if got, want := manifest(t, "rye: 1\n").Hash(), "h1:"; !strings.HasPrefix(got, want) || checkSum(got) != nil {
+	if got, want := manifest(t, "rye: 1\n").Hash(), "h1:"; !strings.HasPrefix(got, want) || CheckSum(got) != nil {
 		t.Errorf("%s is not a hash", got)
 	}
 }

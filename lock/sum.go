@@ -131,7 +131,7 @@ func (l SumLine) check() error {
 		return diag.New(diag.ParsingError, "reading hash %q: want h1: and the base64 of 32 bytes", clip(l.Hash))
 	}
 	if scheme == "h1" {
-		return checkSum(l.Hash)
+		return CheckSum(l.Hash)
 	}
 	return nil
 }

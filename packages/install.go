@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"errors"
+	"github.com/ryeos/rye/lock/treehash"
 	"io/fs"
 	"path"
 	"path/filepath"
@@ -55,9 +56,9 @@ func (e *Engine) checkInstalled(b lock.Bundle) error {
 	if !exists(dir) {
 		return diag.New(diag.BundleFileMissing, "checking %s: it is not installed: %w", b.Module(), fs.ErrNotExist)
 	}
-	var files []lock.TreeFile
+	var files []treehash.File
 	err = eachInstalled(dir, func(rel string, text []byte, mode fs.FileMode) error {
-		files = append(files, lock.TreeFile{
+		files = append(files, treehash.File{
 			Path:   rel,
 			Mode:   modeOf(rel, mode, b),
 			Size:   int64(len(text)),
@@ -68,7 +69,7 @@ func (e *Engine) checkInstalled(b lock.Bundle) error {
 	if err != nil {
 		return diag.New(diag.LockMismatch, "checking %s: %w", b.Module(), err)
 	}
-	sum, err := lock.HashTree(files)
+	sum, err := treehash.Of(files)
 	if err == nil && sum == b.Sum {
 		return nil
 	}
@@ -90,7 +91,7 @@ func eachInstalled(dir string, fn func(rel string, text []byte, mode fs.FileMode
 		if x.Err != nil {
 			return x.Err
 		}
-		text, info, err := d.Read(rel, lock.MaxTreeFile)
+		text, info, err := d.Read(rel, treehash.MaxFile)
 		if err != nil {
 			return err
 		}
@@ -127,7 +128,7 @@ func (e *Engine) installedSnapshot(b lock.Bundle) *source.Snapshot {
 		return nil
 	}
 	snap, err := source.InMemory(originOf(b), files, func(p string) bool {
-		return modeOf(p, modes[p], b) == lock.ModeExecutable
+		return modeOf(p, modes[p], b) == treehash.Executable
 	})
 	if err != nil || snap.Sum != b.Sum {
 		return nil
@@ -137,15 +138,15 @@ func (e *Engine) installedSnapshot(b lock.Bundle) *source.Snapshot {
 
 // modeOf returns the mode of an installed file. Windows file systems have no
 // executable bit; there the lock's list decides.
-func modeOf(rel string, m fs.FileMode, b lock.Bundle) lock.Mode {
+func modeOf(rel string, m fs.FileMode, b lock.Bundle) treehash.Mode {
 	executable := m&0o111 != 0
 	if runtime.GOOS == "windows" {
 		executable = slices.Contains(b.Exec, rel)
 	}
 	if executable {
-		return lock.ModeExecutable
+		return treehash.Executable
 	}
-	return lock.ModeRegular
+	return treehash.Regular
 }
 
 // newStage creates a staging directory. The caller holds the lock of the space.

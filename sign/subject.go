@@ -28,12 +28,13 @@ const (
 	UseToken       Use = "rye.dev/token/v1"
 	UseLog         Use = "rye.dev/log/v1"
 	UsePublish     Use = "rye.dev/publish/v1"
+	UseReview      Use = "rye.dev/review/v1"
 )
 
 func (u Use) known() bool {
 	switch u {
 	case UseItem, UseTrust, UseEndorsement, UseRevocation, UseRotation,
-		UseManifest, UseThread, UseCheckpoint, UseToken, UseLog, UsePublish:
+		UseManifest, UseThread, UseCheckpoint, UseToken, UseLog, UsePublish, UseReview:
 		return true
 	}
 	return false

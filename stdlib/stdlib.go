@@ -50,7 +50,7 @@ var facts string
 type Facts struct {
 	Manifest  string // SHA-256 of a manifest that is well formed, in hexadecimal
 	Signature string // sign.Signature.Digest of its signature, which is valid, in hexadecimal
-	Tree      string // lock.HashTree of the files that it lists
+	Tree      string // treehash.Of of the files that it lists
 }
 
 // Known returns the facts about the embedded bundle.

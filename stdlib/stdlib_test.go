@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"github.com/ryeos/rye/lock/treehash"
 	"io"
 	"io/fs"
 	"maps"
@@ -22,7 +23,6 @@ import (
 	"github.com/ryeos/rye/bundle"
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/extract"
-	"github.com/ryeos/rye/lock"
 	"github.com/ryeos/rye/resolve"
 	"github.com/ryeos/rye/sign"
 	"github.com/ryeos/rye/stdlib"
@@ -140,11 +140,11 @@ func facts(t testing.TB, manifest []byte) []byte {
 	if m == nil || len(seen.valid) != 1 {
 		t.Fatal(fs, seen.valid)
 	}
-	var files []lock.TreeFile
+	var files []treehash.File
 	for _, f := range m.Files {
-		files = append(files, lock.TreeFile{Path: f.Path, Mode: lock.ModeRegular, Size: f.Size, Digest: f.Digest})
+		files = append(files, treehash.File{Path: f.Path, Mode: treehash.Regular, Size: f.Size, Digest: f.Digest})
 	}
-	tree, err := lock.HashTree(files)
+	tree, err := treehash.Of(files)
 	if err != nil {
 		t.Fatal(err)
 	}

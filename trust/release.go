@@ -87,10 +87,10 @@ func (w *withdrawn) all() []*releaseRevocation {
 	return out
 }
 
-// releaseVoid returns why a signature of a bundle's manifest is void, or
+// releaseVoid returns why a signature of a bundle's manifest, or of a review, is void, or
 // "".
 func (s *Store) releaseVoid(sub sign.Subject, line sign.Line) string {
-	if sub.Use != sign.UseManifest {
+	if sub.Use != sign.UseManifest && sub.Use != sign.UseReview {
 		return ""
 	}
 	for _, d := range s.withdrawn.content[line.Body] {
@@ -98,6 +98,9 @@ func (s *Store) releaseVoid(sub sign.Subject, line sign.Line) string {
 			d.Release.Bundle == sub.ID && s.mayRevokeReleases(d.Signer, sub.ID) {
 			return s.releaseRevokedReason(d)
 		}
+	}
+	if sub.Use == sign.UseReview {
+		return "" // the reviewers of a source are not its publisher
 	}
 	return s.publisherRevocation(sub.ID, s.withdrawn.content[line.Body])
 }

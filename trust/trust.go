@@ -94,6 +94,7 @@ type Input struct {
 	Style        sign.Style   // of the signature line
 	Subject      sign.Subject // what the file is, according to its path
 	Use          string       // what the signer must be permitted to do; "": sign
+	About        sign.Subject // of a review: the component that the scope of the key must cover; zero: Subject
 	MaxSize      int64        // bytes; 0: DefaultMaxSize
 	Text         bool         // must be UTF-8, and is searched for hidden characters
 
@@ -116,4 +117,12 @@ func ManifestInput(in Input) Input {
 	in.MaxSize = MaxManifest
 	in.Text = true
 	return in
+}
+
+// scoped returns the subject that the scope of the key must cover.
+func (in *Input) scoped() sign.Subject {
+	if in.About != (sign.Subject{}) {
+		return in.About
+	}
+	return in.Subject
 }

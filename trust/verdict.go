@@ -22,9 +22,10 @@ const (
 // the verdict.
 type Status string
 
-// The statuses. Only Trusted permits the use of a file.
+// The statuses. Only Trusted and Adopted permit the use of a file.
 const (
 	Trusted   Status = "trusted"
+	Adopted   Status = "adopted"   // enough trusted reviewers accepted exactly these bytes; their author is not known
 	Untrusted Status = "untrusted" // the signature is valid or cannot be checked, and the key is not trusted here
 	Unsigned  Status = "unsigned"
 	Invalid   Status = "invalid" // the bytes are not those that a key signed, or were not read
@@ -53,9 +54,9 @@ type Verdict struct {
 	Findings []diag.Finding   `json:"findings,omitempty"` // positions in the file
 }
 
-// OK reports whether the file is trusted.
+// OK reports whether the file may be used.
 func (v Verdict) OK() bool {
-	return v.Status == Trusted
+	return v.Status == Trusted || v.Status == Adopted
 }
 
 // AgentWord is the result of Word for a file that only an agent's key has signed.

@@ -203,7 +203,7 @@ func (s *Store) judge(v Verdict, in Input, line sign.Line, now time.Time) Verdic
 	if e.grantOnly {
 		return v.Refuse(diag.Scope, "key "+e.key.Short()+" is a grant key: it signs the grants of one account and nothing else")
 	}
-	bound, part := e.bounds.denier(in.Subject.Kind, in.Subject.ID, in.Use)
+	bound, part := e.bounds.denier(in.scoped().Kind, in.scoped().ID, in.Use)
 	if part != "" {
 		return v.Refuse(diag.Scope, scopeReason(bound, part, in))
 	}
@@ -262,7 +262,7 @@ func (e *entry) best(
 			continue
 		}
 		if in != nil {
-			bound, part := x.scopeLimit(in.Subject.Kind, in.Subject.ID, in.Use)
+			bound, part := x.scopeLimit(in.scoped().Kind, in.scoped().ID, in.Use)
 			if part != "" {
 				if b == nil {
 					b = x
@@ -292,7 +292,7 @@ const lockFile = "rye.lock"
 func (e *entry) lockedUnder(claimed, now time.Time, in Input) *basis {
 	for _, x := range e.bases {
 		ok, _ := x.valid(now)
-		_, part := x.scopeLimit(in.Subject.Kind, in.Subject.ID, in.Use)
+		_, part := x.scopeLimit(in.scoped().Kind, in.scoped().ID, in.Use)
 		if ok && part == "" && x.signedWithin(claimed, now) == "" {
 			return x
 		}
@@ -322,14 +322,14 @@ func scopeReason(b Bound, part string, in Input) string {
 	case "kinds":
 		return fmt.Sprintf(
 			"the key may not sign items of kind %s: %s permits kinds %s",
-			quoted(in.Subject.Kind),
+			quoted(in.scoped().Kind),
 			source,
 			doc.Words(b.Scope.Kinds),
 		)
 	}
 	return fmt.Sprintf(
 		"the key may not sign the id %s: %s permits %s",
-		quoted(in.Subject.ID),
+		quoted(in.scoped().ID),
 		source,
 		doc.Words(b.Scope.Namespaces),
 	)

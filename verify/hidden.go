@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"github.com/ryeos/rye/lock/treehash"
 	"path"
 	"strings"
 
@@ -23,7 +24,7 @@ func (p LockParams) hidden(r *Report, root *space.Root, b hidden.Blob) {
 		if rel, below := strings.CutPrefix(name, space.Dir+"/"); below {
 			return root.Exists(rel)
 		}
-		_, _, err := root.Sibling(name, lock.MaxTreeFile)
+		_, _, err := root.Sibling(name, treehash.MaxFile)
 		return err == nil
 	}
 	for _, f := range hidden.Blobs(b, has) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/ryeos/rye/lock/treehash"
 	"slices"
 	"strings"
 
@@ -333,19 +334,19 @@ func (p LockParams) sum(r *Report, root *space.Root, b lock.Bundle) {
 		modes = t.Modes()
 		done()
 	}
-	var files []lock.TreeFile
+	var files []treehash.File
 	var caps []string
-	err := root.Tree(lock.MaxTreeFile, func(rel string, data []byte, executable bool) error {
+	err := root.Tree(treehash.MaxFile, func(rel string, data []byte, executable bool) error {
 		p.hidden(r, root, hidden.Blob{Path: rel, Bytes: data, Executable: executable})
 		caps = append(caps, p.capsOf(rel, data)...)
-		f := lock.TreeFile{
+		f := treehash.File{
 			Path:   rel,
-			Mode:   lock.ModeRegular,
+			Mode:   treehash.Regular,
 			Size:   int64(len(data)),
 			Digest: item.DigestOf(data),
 		}
 		if modes && executable || !modes && slices.Contains(b.Exec, rel) {
-			f.Mode = lock.ModeExecutable
+			f.Mode = treehash.Executable
 		}
 		files = append(files, f)
 		return nil
@@ -353,7 +354,7 @@ func (p LockParams) sum(r *Report, root *space.Root, b lock.Bundle) {
 	p.undeclaredCaps(r, b, caps)
 	got := ""
 	if err == nil {
-		got, err = lock.HashTree(files)
+		got, err = treehash.Of(files)
 	}
 	switch {
 	case err != nil:

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"github.com/ryeos/rye/lock/treehash"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -114,7 +115,7 @@ func installTree(ts *testscript.TestScript, b *lock.Bundle, from, base string) {
 	ts.Check(err)
 	to := filepath.Join(base, ".ai", "bundles", filepath.FromSlash(dir))
 	ts.Check(os.RemoveAll(to))
-	var files []lock.TreeFile
+	var files []treehash.File
 	ts.Check(filepath.WalkDir(filepath.Join(from, ".ai"), func(p string, d fs.DirEntry, err error) error {
 		if err == nil && (d.Name() == "cache" || d.Name() == "trust") {
 			return fs.SkipDir // no bundle contains them
@@ -133,11 +134,11 @@ func installTree(ts *testscript.TestScript, b *lock.Bundle, from, base string) {
 				b.Signers = []string{packages.SignerText(sp.Line.Key)}
 			}
 		}
-		files = append(files, lock.TreeFile{Path: slash, Mode: lock.ModeRegular, Size: int64(len(data)), Digest: item.DigestOf(data)})
+		files = append(files, treehash.File{Path: slash, Mode: treehash.Regular, Size: int64(len(data)), Digest: item.DigestOf(data)})
 		ts.Check(os.MkdirAll(filepath.Dir(filepath.Join(to, rel)), 0o755))
 		return os.WriteFile(filepath.Join(to, rel), data, 0o644)
 	}))
-	b.Sum, err = lock.HashTree(files)
+	b.Sum, err = treehash.Of(files)
 	ts.Check(err)
 	b.URL, b.Ref = b.ID.URL(), "refs/tags/"+b.Version
 	b.Commit, b.Tree = strings.Repeat("5f", 20), strings.Repeat("77", 20)

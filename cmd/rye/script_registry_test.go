@@ -8,6 +8,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"github.com/ryeos/rye/lock/treehash"
 	"io"
 	"io/fs"
 	"net/http"
@@ -24,7 +25,6 @@ import (
 	"github.com/ryeos/rye/bundle"
 	"github.com/ryeos/rye/internal/testing/logtest"
 	"github.com/ryeos/rye/item"
-	"github.com/ryeos/rye/lock"
 	"github.com/ryeos/rye/packages/source"
 	"github.com/ryeos/rye/registry/log"
 	"github.com/ryeos/rye/registry/wire"
@@ -177,7 +177,7 @@ func (t *regTree) release(args []string) *wire.Line {
 	t.ts.Check(err)
 	list, err := wire.Unpack(context.Background(), bytes.NewReader(archive), func(wire.File) error { return nil })
 	t.ts.Check(err)
-	sum, err := lock.HashTree(list)
+	sum, err := treehash.Of(list)
 	t.ts.Check(err)
 	now := t.clock()
 	l.Sum, l.Archive, l.Size, l.Publisher, l.Published = sum, item.DigestOf(archive).String(), int64(len(archive)), l.Signers[0], wire.TimeText(now)

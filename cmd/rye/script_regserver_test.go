@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"github.com/ryeos/rye/lock/treehash"
 	"io"
 	"io/fs"
 	"net/http"
@@ -19,7 +20,6 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/ryeos/rye/item"
-	"github.com/ryeos/rye/lock"
 	"github.com/ryeos/rye/packages/source"
 	"github.com/ryeos/rye/registry/wire"
 	"github.com/ryeos/rye/sign"
@@ -152,7 +152,7 @@ func packBundle(ts *testscript.TestScript, dir string) (archive []byte, sum stri
 	ts.Check(err)
 	list, err := wire.Unpack(context.Background(), bytes.NewReader(archive), func(wire.File) error { return nil })
 	ts.Check(err)
-	sum, err = lock.HashTree(list)
+	sum, err = treehash.Of(list)
 	ts.Check(err)
 	return archive, sum
 }

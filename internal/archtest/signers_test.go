@@ -38,6 +38,7 @@ func signers() map[string]string {
 		"internal/cmd/trust.runTrustRefresh":     "Recorder.Documents",
 		"internal/cmd/bundle.releaseRevocation":  "Recorder.Documents",
 		"internal/cmd/bundle.runBundlePublisher": "Recorder.Documents",
+		"review.Sign":                            "its callers",
 		"bundle/release.Revoke":                  "its callers",
 		"bundle/release.SignPublisher":           "its callers",
 		"internal/cmd/key.revocation":            "Recorder.Documents",

@@ -3,6 +3,7 @@ package project
 import (
 	"bytes"
 	"context"
+	"github.com/ryeos/rye/lock/treehash"
 	"net/url"
 	"slices"
 	"strings"
@@ -12,7 +13,6 @@ import (
 	"github.com/ryeos/rye/internal/extract"
 	"github.com/ryeos/rye/internal/tree"
 	"github.com/ryeos/rye/item"
-	"github.com/ryeos/rye/lock"
 	"github.com/ryeos/rye/packages/source"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/resolve"
@@ -71,7 +71,7 @@ func (p *Project) requestedCaps(ctx context.Context, root *space.Root) ([]string
 		if e.Err != nil || !known {
 			return e.Err
 		}
-		text, err := root.Read(e.Rel, lock.MaxTreeFile)
+		text, err := root.Read(e.Rel, treehash.MaxFile)
 		if err == nil {
 			caps = append(caps, ItemCaps(at, text)...)
 		}

@@ -3,6 +3,7 @@ package project
 import (
 	"crypto/ed25519"
 	"encoding/hex"
+	"github.com/ryeos/rye/lock/treehash"
 	"io/fs"
 	"strings"
 	"sync"
@@ -99,16 +100,16 @@ func systemOf(system *bundle.Opening) func() lock.System {
 		if opened.Digest.Hex() == known.Manifest {
 			return lock.System{ID: m.ID, Version: version, Sum: known.Tree}
 		}
-		files := make([]lock.TreeFile, len(m.Files))
+		files := make([]treehash.File, len(m.Files))
 		for i, f := range m.Files {
-			files[i] = lock.TreeFile{
+			files[i] = treehash.File{
 				Path:   f.Path,
-				Mode:   lock.ModeRegular,
+				Mode:   treehash.Regular,
 				Size:   f.Size,
 				Digest: f.Digest,
 			}
 		}
-		sum, err := lock.HashTree(files)
+		sum, err := treehash.Of(files)
 		if err != nil { // the embedded bundle was checked when it was opened
 			return lock.System{}
 		}

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"github.com/ryeos/rye/lock/treehash"
 	"io/fs"
 	"maps"
 	"path/filepath"
@@ -19,7 +20,6 @@ import (
 	"github.com/ryeos/rye/internal/cas"
 	"github.com/ryeos/rye/internal/openat"
 	"github.com/ryeos/rye/item"
-	"github.com/ryeos/rye/lock"
 )
 
 // Names in the directory of a snapshot.
@@ -347,8 +347,8 @@ func (w *pendingSnapshot) add(path string, executable bool, b []byte) error {
 		Executable: executable,
 		Digest:     sha256.Sum256(b),
 	}
-	if w.total += f.Size; w.total > lock.MaxTreeSize {
-		return diag.New(diag.TooLarge, "storing files: together they have more than %d bytes", lock.MaxTreeSize)
+	if w.total += f.Size; w.total > treehash.MaxSize {
+		return diag.New(diag.TooLarge, "storing files: together they have more than %d bytes", treehash.MaxSize)
 	}
 	err := w.p.Add(cas.TreeFile{Rel: filesName + "/" + path, Bytes: b, Exec: executable})
 	if err != nil {

@@ -3,10 +3,10 @@ package source
 import (
 	"encoding/base64"
 	"encoding/hex"
+	"github.com/ryeos/rye/lock/treehash"
 	"strings"
 
 	"github.com/ryeos/rye/diag"
-	"github.com/ryeos/rye/lock"
 )
 
 // snapshotKey returns a file name for "h1:<base64>".
@@ -31,20 +31,20 @@ func sumOfKey(key string) string {
 
 // sumOf is the hash of a tree that a lock records.
 func sumOf(files []File) (string, error) {
-	return lock.HashTree(treeOf(files))
+	return treehash.Of(treeOf(files))
 }
 
-func treeOf(files []File) []lock.TreeFile {
-	out := make([]lock.TreeFile, len(files))
+func treeOf(files []File) []treehash.File {
+	out := make([]treehash.File, len(files))
 	for i, f := range files {
-		out[i] = lock.TreeFile{
+		out[i] = treehash.File{
 			Path:   f.Path,
-			Mode:   lock.ModeRegular,
+			Mode:   treehash.Regular,
 			Size:   f.Size,
 			Digest: f.Digest,
 		}
 		if f.Executable {
-			out[i].Mode = lock.ModeExecutable
+			out[i].Mode = treehash.Executable
 		}
 	}
 	return out

@@ -6,11 +6,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"github.com/ryeos/rye/lock/treehash"
 	"io/fs"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/item"
-	"github.com/ryeos/rye/lock"
 	"github.com/ryeos/rye/registry/log"
 	"github.com/ryeos/rye/registry/wire"
 )
@@ -228,7 +228,7 @@ func (t *treeCheck) archive(ctx context.Context, l *wire.Line) error {
 		t.add(path, diag.CodeOf(err), "%s", err)
 		return nil
 	}
-	sum, err := lock.HashTree(list)
+	sum, err := treehash.Of(list)
 	if err != nil || sum != l.Sum {
 		t.add(path, diag.HashMismatch, "the files of %s %s do not have the hash of the log", l.ID, l.Version)
 	}

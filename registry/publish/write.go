@@ -3,6 +3,7 @@ package publish
 import (
 	"bytes"
 	"context"
+	"github.com/ryeos/rye/lock/treehash"
 	"path"
 	"strings"
 	"time"
@@ -182,7 +183,7 @@ func (b *PackedBundle) pack(ctx context.Context, snap *source.Snapshot) error {
 	if err != nil {
 		return err
 	}
-	sum, err := lock.HashTree(list)
+	sum, err := treehash.Of(list)
 	if err != nil {
 		return err
 	}

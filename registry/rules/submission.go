@@ -3,10 +3,10 @@ package rules
 import (
 	"bytes"
 	"context"
+	"github.com/ryeos/rye/lock/treehash"
 	"slices"
 
 	"github.com/ryeos/rye/diag"
-	"github.com/ryeos/rye/lock"
 	"github.com/ryeos/rye/registry/wire"
 	"github.com/ryeos/rye/trust"
 )
@@ -50,7 +50,7 @@ func Unpack(ctx context.Context, b []byte) (files []wire.File, sum string, err e
 	if err != nil {
 		return nil, "", err
 	}
-	sum, err = lock.HashTree(list)
+	sum, err = treehash.Of(list)
 	return files, sum, err
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"github.com/ryeos/rye/lock/treehash"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -18,7 +19,6 @@ import (
 	"github.com/ryeos/rye/internal/httpserve"
 	"github.com/ryeos/rye/internal/testing/testkit"
 	"github.com/ryeos/rye/item"
-	"github.com/ryeos/rye/lock"
 	"github.com/ryeos/rye/registry/log"
 	"github.com/ryeos/rye/registry/rules"
 	"github.com/ryeos/rye/registry/wire"
@@ -151,7 +151,7 @@ func archive(t testing.TB, text string) (b []byte, sum string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if sum, err = lock.HashTree(list); err != nil {
+	if sum, err = treehash.Of(list); err != nil {
 		t.Fatal(err)
 	}
 	return b, sum

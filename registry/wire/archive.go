@@ -9,6 +9,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"github.com/ryeos/rye/lock/treehash"
 	"hash"
 	"io"
 	"slices"
@@ -20,7 +21,6 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cuttext"
 	"github.com/ryeos/rye/item"
-	"github.com/ryeos/rye/lock"
 )
 
 // Limits of an archive.
@@ -49,7 +49,7 @@ func Pack(files []File) ([]byte, error) {
 	slices.SortFunc(sorted, func(a, b File) int {
 		return strings.Compare(a.Path, b.Path)
 	})
-	list := make([]lock.TreeFile, len(sorted))
+	list := make([]treehash.File, len(sorted))
 	for i, f := range sorted {
 		list[i] = f.tree()
 	}
@@ -77,12 +77,12 @@ func Pack(files []File) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-func (f File) tree() lock.TreeFile {
-	mode := lock.ModeRegular
+func (f File) tree() treehash.File {
+	mode := treehash.Regular
 	if f.Executable {
-		mode = lock.ModeExecutable
+		mode = treehash.Executable
 	}
-	return lock.TreeFile{
+	return treehash.File{
 		Path:   f.Path,
 		Mode:   mode,
 		Size:   int64(len(f.Data)),
@@ -110,7 +110,7 @@ func writeTar(t *tar.Writer, f File) error {
 }
 
 // checkFiles applies the rules for the files of a bundle.
-func checkFiles(list []lock.TreeFile) error {
+func checkFiles(list []treehash.File) error {
 	var fs []diag.Finding
 	for _, f := range list {
 		if err := checkPath(f.Path); err != nil {
@@ -123,7 +123,7 @@ func checkFiles(list []lock.TreeFile) error {
 		}
 	}
 	if len(fs) == 0 {
-		fs = lock.CheckTree(list)
+		fs = treehash.Check(list)
 	}
 	if len(list) == 0 {
 		return diag.New(diag.ValidationFailed, "it has no files")
@@ -151,13 +151,13 @@ func cutLast(p string) (dir, name string, ok bool) {
 }
 
 // Unpack reads an archive from a server or a user that is not trusted. It calls each for
-// every file, in order, and returns the tree, whose hash is lock.HashTree. Files that each
+// every file, in order, and returns the tree, whose hash is treehash.Of. Files that each
 // received are valid only if Unpack returns no error: the end of the archive may be wrong.
 func Unpack(
 	ctx context.Context,
 	r io.Reader,
 	each func(File) error,
-) ([]lock.TreeFile, error) {
+) ([]treehash.File, error) {
 	u := &unpacking{
 		ctx:  ctx,
 		each: each,
@@ -177,7 +177,7 @@ func Unpack(
 type unpacking struct {
 	ctx      context.Context
 	each     func(File) error
-	list     []lock.TreeFile
+	list     []treehash.File
 	total    int64
 	raw, own hash.Hash // of the tar as it is, and as writeTar writes it
 }
@@ -262,8 +262,8 @@ func (u *unpacking) check(h *tar.Header) error {
 		return diag.New(diag.NotRegular, "its mode is %o, not 644 or 755", h.Mode)
 	case h.Uid != 0 || h.Gid != 0 || h.Uname != "" || h.Gname != "" || !h.ModTime.Equal(time.Unix(0, 0)):
 		return errors.New("it has an owner or a time")
-	case h.Size < 0 || h.Size > lock.MaxTreeFile:
-		return diag.New(diag.TooLarge, "it has %d bytes, at most %d are allowed", h.Size, lock.MaxTreeFile)
+	case h.Size < 0 || h.Size > treehash.MaxFile:
+		return diag.New(diag.TooLarge, "it has %d bytes, at most %d are allowed", h.Size, treehash.MaxFile)
 	case u.total > MaxUnpacked:
 		return diag.New(diag.TooLarge, "the files have more than %d bytes", MaxUnpacked)
 	case len(u.list) == MaxFiles:

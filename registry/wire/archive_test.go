@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/ryeos/rye/lock/treehash"
 	"io"
 	"os"
 	"reflect"
@@ -15,7 +16,6 @@ import (
 	"time"
 
 	"github.com/ryeos/rye/diag"
-	"github.com/ryeos/rye/lock"
 )
 
 func sampleFiles() []File {
@@ -44,7 +44,7 @@ func TestArchive(t *testing.T) {
 			t.Errorf("%s: %+v", f.Path, g)
 		}
 	}
-	if _, err := lock.HashTree(list); err != nil || len(list) != len(files) {
+	if _, err := treehash.Of(list); err != nil || len(list) != len(files) {
 		t.Error(list, err)
 	}
 	files[0], files[1] = files[1], files[0]
@@ -214,7 +214,7 @@ func TestBombs(t *testing.T) {
 	if os.Getenv("RYE_LONG") == "" {
 		t.Skip("RYE_LONG is not set: it unpacks 512 MiB")
 	}
-	zeros := make([]byte, lock.MaxTreeFile)
+	zeros := make([]byte, treehash.MaxFile)
 	for name, write := range map[string]func(*tar.Writer){
 		"many files of 64 MiB": func(w *tar.Writer) {
 			for i := range 9 {

@@ -2,13 +2,13 @@ package scan
 
 import (
 	"bytes"
+	"github.com/ryeos/rye/lock/treehash"
 	"slices"
 	"strings"
 
 	"github.com/ryeos/rye/bundle"
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/hidden"
-	"github.com/ryeos/rye/lock"
 )
 
 // lfsPointer begins a file whose content is on another server.
@@ -33,7 +33,7 @@ func (f *finder) check() {
 
 // wrong returns the first reason to refuse a component, nil for none.
 func (f *finder) wrong(c *Component) *diag.Finding {
-	for _, finding := range lock.CheckTree(c.Files) {
+	for _, finding := range treehash.Check(c.Files) {
 		if finding.Severity == diag.SeverityError {
 			return refusedAt(finding, c.Path(finding.Path))
 		}
@@ -54,7 +54,7 @@ func (f *finder) wrong(c *Component) *diag.Finding {
 // wrongFile returns the first reason to refuse a file of a component.
 func (f *finder) wrongFile(
 	c *Component,
-	file lock.TreeFile,
+	file treehash.File,
 	paths map[string]bool,
 ) *diag.Finding {
 	whole := c.Path(file.Path)
@@ -74,7 +74,7 @@ func (f *finder) wrongFile(
 	blob := hidden.Blob{
 		Path:       file.Path,
 		Bytes:      b,
-		Executable: file.Mode == lock.ModeExecutable,
+		Executable: file.Mode == treehash.Executable,
 	}
 	has := func(p string) bool {
 		return paths[p]
@@ -161,7 +161,7 @@ func withoutCopies(list []*Component) (kept []*Component) {
 // equals reports whether a component has the same name and files.
 func (c *Component) equals(other *Component) bool {
 	return c.Name == other.Name &&
-		slices.EqualFunc(c.Files, other.Files, func(a, b lock.TreeFile) bool {
+		slices.EqualFunc(c.Files, other.Files, func(a, b treehash.File) bool {
 			return a.Path == b.Path && a.Digest == b.Digest
 		})
 }

@@ -1,6 +1,7 @@
 package scan
 
 import (
+	"github.com/ryeos/rye/lock/treehash"
 	"path"
 	"slices"
 	"strings"
@@ -9,7 +10,6 @@ import (
 	"github.com/ryeos/rye/internal/frontmatter"
 	"github.com/ryeos/rye/internal/interop"
 	"github.com/ryeos/rye/item"
-	"github.com/ryeos/rye/lock"
 )
 
 // maxMain is how many bytes the file that describes a component may have.
@@ -100,7 +100,7 @@ func (f *finder) rules() {
 }
 
 // single adds a component that is one text, with its path relative to a directory.
-func (f *finder) single(kind, dir string, file lock.TreeFile) {
+func (f *finder) single(kind, dir string, file treehash.File) {
 	whole := path.Join(dir, file.Path)
 	if f.inSkill(whole) || ignored(whole) || !isText(whole) {
 		return
@@ -146,7 +146,7 @@ func (f *finder) add(c *Component, called string) {
 func (f *finder) describe(c *Component, called string) *diag.Finding {
 	main := c.Path(c.Main)
 	mode := f.files[f.at(main)].Mode
-	if mode != lock.ModeRegular && mode != lock.ModeExecutable {
+	if mode != treehash.Regular && mode != treehash.Executable {
 		return refused(diag.NotRegular, main, "it is a link or a submodule")
 	}
 	b, finding := f.read(main)

@@ -2,18 +2,18 @@ package scan
 
 import (
 	"cmp"
+	"github.com/ryeos/rye/lock/treehash"
 	"io/fs"
 	"slices"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/item"
-	"github.com/ryeos/rye/lock"
 )
 
 // files is the source of a directory.
 type files struct {
 	fsys fs.FS
-	list []lock.TreeFile
+	list []treehash.File
 }
 
 // FS returns the files of a directory as a source. The directory .git is left out.
@@ -32,7 +32,7 @@ func FS(fsys fs.FS) (Source, error) {
 		out.list = append(out.list, file)
 		return err
 	})
-	slices.SortFunc(out.list, func(a, b lock.TreeFile) int {
+	slices.SortFunc(out.list, func(a, b treehash.File) int {
 		return cmp.Compare(a.Path, b.Path)
 	})
 	if err != nil {
@@ -41,21 +41,21 @@ func FS(fsys fs.FS) (Source, error) {
 	return out, nil
 }
 
-func (f *files) file(p string, d fs.DirEntry) (lock.TreeFile, error) {
+func (f *files) file(p string, d fs.DirEntry) (treehash.File, error) {
 	info, err := d.Info()
 	if err != nil {
-		return lock.TreeFile{}, err
+		return treehash.File{}, err
 	}
-	out := lock.TreeFile{Path: p, Mode: lock.ModeRegular, Size: info.Size()}
+	out := treehash.File{Path: p, Mode: treehash.Regular, Size: info.Size()}
 	switch {
 	case !info.Mode().IsRegular():
 		// a link, a device or a pipe: none is opened
-		out.Mode = lock.Mode(0o120000)
+		out.Mode = treehash.Mode(0o120000)
 		return out, nil
 	case info.Mode()&0o111 != 0:
-		out.Mode = lock.ModeExecutable
+		out.Mode = treehash.Executable
 	}
-	if out.Size > lock.MaxTreeFile {
+	if out.Size > treehash.MaxFile {
 		// it is refused without its digest
 		return out, nil
 	}
@@ -65,7 +65,7 @@ func (f *files) file(p string, d fs.DirEntry) (lock.TreeFile, error) {
 }
 
 // Files implements Source.
-func (f *files) Files() []lock.TreeFile {
+func (f *files) Files() []treehash.File {
 	return f.list
 }
 

@@ -3,6 +3,7 @@ package scan
 import (
 	"cmp"
 	"encoding/json"
+	"github.com/ryeos/rye/lock/treehash"
 	"maps"
 	"path"
 	"slices"
@@ -13,7 +14,6 @@ import (
 	"github.com/ryeos/rye/internal/interop"
 	"github.com/ryeos/rye/internal/jsonx"
 	"github.com/ryeos/rye/item"
-	"github.com/ryeos/rye/lock"
 )
 
 // Files that list components, and those that a plugin has without listing them.
@@ -319,10 +319,10 @@ func (f *finder) hookSet(root, main string) {
 }
 
 // only returns one file, relative to its directory.
-func (f *finder) only(p string) []lock.TreeFile {
+func (f *finder) only(p string) []treehash.File {
 	file := f.files[f.at(p)]
 	file.Path = path.Base(p)
-	return []lock.TreeFile{file}
+	return []treehash.File{file}
 }
 
 // servers adds the MCP servers of one file.

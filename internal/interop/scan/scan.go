@@ -7,13 +7,13 @@ package scan
 
 import (
 	"cmp"
+	"github.com/ryeos/rye/lock/treehash"
 	"path"
 	"slices"
 	"strings"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/frontmatter"
-	"github.com/ryeos/rye/lock"
 )
 
 // The kinds of components.
@@ -36,7 +36,7 @@ const (
 // Source is the files of one commit.
 type Source interface {
 	// Files returns every path, sorted. Links and submodules have their mode of git.
-	Files() []lock.TreeFile
+	Files() []treehash.File
 	// Read returns the bytes of one file.
 	Read(path string) ([]byte, error)
 }
@@ -49,7 +49,7 @@ type Component struct {
 	Main string // the file that describes it, relative to Dir
 
 	// Files are its files with paths relative to Dir, sorted.
-	Files []lock.TreeFile
+	Files []treehash.File
 
 	Description string
 	Text        *frontmatter.Text // Main with its front matter; nil for JSON
@@ -151,7 +151,7 @@ func kindOrder(kind string) int {
 // finder collects the components of one source.
 type finder struct {
 	source Source
-	files  []lock.TreeFile
+	files  []treehash.File
 	found  []*Component
 	left   []Left
 	listed []Plugin
@@ -173,7 +173,7 @@ func (f *finder) full() bool {
 
 // at returns the index of the first file that is not before a path.
 func (f *finder) at(p string) int {
-	i, _ := slices.BinarySearchFunc(f.files, p, func(a lock.TreeFile, p string) int {
+	i, _ := slices.BinarySearchFunc(f.files, p, func(a treehash.File, p string) int {
 		return strings.Compare(a.Path, p)
 	})
 	return i
@@ -186,7 +186,7 @@ func (f *finder) has(p string) bool {
 }
 
 // under returns the files below a directory, with paths relative to it.
-func (f *finder) under(dir string) (out []lock.TreeFile) {
+func (f *finder) under(dir string) (out []treehash.File) {
 	if dir == "" {
 		return slices.Clone(f.files)
 	}

@@ -2,21 +2,21 @@ package scan
 
 import (
 	"fmt"
+	"github.com/ryeos/rye/lock/treehash"
 	"strings"
 	"testing"
 	"testing/fstest"
 
 	"github.com/ryeos/rye/diag"
-	"github.com/ryeos/rye/lock"
 )
 
 // memory is a source whose files are in memory.
 type memory struct {
-	list []lock.TreeFile
+	list []treehash.File
 	text map[string]string
 }
 
-func (m *memory) Files() []lock.TreeFile {
+func (m *memory) Files() []treehash.File {
 	return m.list
 }
 
@@ -29,11 +29,11 @@ func (m *memory) Read(p string) ([]byte, error) {
 func sourceOf(pairs ...string) *memory {
 	m := &memory{text: map[string]string{}}
 	fsys := fstest.MapFS{}
-	modes := map[string]lock.Mode{}
+	modes := map[string]treehash.Mode{}
 	sizes := map[string]int64{}
 	for i := 0; i < len(pairs); i += 2 {
 		p := pairs[i]
-		for prefix, mode := range map[string]lock.Mode{"link ": 0o120000, "module ": 0o160000, "run ": lock.ModeExecutable} {
+		for prefix, mode := range map[string]treehash.Mode{"link ": 0o120000, "module ": 0o160000, "run ": treehash.Executable} {
 			if rest, ok := strings.CutPrefix(p, prefix); ok {
 				p = rest
 				modes[p] = mode
@@ -178,9 +178,9 @@ func TestBounds(t *testing.T) {
 	for i := range MaxComponents + 1 {
 		p := fmt.Sprintf("s%05d/SKILL.md", i)
 		skills.text[p] = skillText(fmt.Sprintf("s%d", i))
-		skills.list = append(skills.list, lock.TreeFile{Path: p, Mode: lock.ModeRegular})
+		skills.list = append(skills.list, treehash.File{Path: p, Mode: treehash.Regular})
 	}
-	paths := &memory{list: make([]lock.TreeFile, MaxPaths+1)}
+	paths := &memory{list: make([]treehash.File, MaxPaths+1)}
 	for _, src := range []*memory{skills, paths} {
 		_, err := Components(src)
 		if diag.CodeOf(err) != diag.LimitExceeded {
@@ -193,9 +193,9 @@ func TestBounds(t *testing.T) {
 		t.Errorf("%d skills: %v", MaxComponents, err)
 	}
 	files := &memory{text: map[string]string{"a/SKILL.md": skillText("a")}}
-	files.list = append(files.list, lock.TreeFile{Path: "a/SKILL.md", Mode: lock.ModeRegular})
-	for i := range lock.MaxTreeFiles {
-		files.list = append(files.list, lock.TreeFile{Path: fmt.Sprintf("a/x%05d", i), Mode: lock.ModeRegular})
+	files.list = append(files.list, treehash.File{Path: "a/SKILL.md", Mode: treehash.Regular})
+	for i := range treehash.MaxFiles {
+		files.list = append(files.list, treehash.File{Path: fmt.Sprintf("a/x%05d", i), Mode: treehash.Regular})
 	}
 	r, err = Components(files)
 	if err != nil || len(r.Left) != 1 || r.Left[0].Finding.Code != diag.TooLarge {

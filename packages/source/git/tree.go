@@ -2,13 +2,13 @@ package git
 
 import (
 	"context"
+	"github.com/ryeos/rye/lock/treehash"
 	"path"
 	"strings"
 
 	"github.com/ryeos/rye/bundle"
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/gitcmd"
-	"github.com/ryeos/rye/lock"
 	"github.com/ryeos/rye/packages/source"
 )
 
@@ -135,7 +135,7 @@ func carriedEntry(dir, tree string, e entry) (f *file, isFolder bool, err error)
 	f = &file{at, e.mode, e.oid}
 	switch {
 	case len(at) > bundle.MaxPath && source.Carried(at):
-		f.mode = uint32(lock.ModeRegular) // check refuses it by its path
+		f.mode = uint32(treehash.Regular) // check refuses it by its path
 		return f, false, nil
 	case e.mode == modeTree && source.CarriedFolder(at):
 		return f, true, nil
@@ -148,14 +148,14 @@ func carriedEntry(dir, tree string, e entry) (f *file, isFolder bool, err error)
 // check returns an error with every file that cannot be in a bundle.
 func check(files []file) error {
 	var out []diag.Finding
-	entries := make([]lock.TreeFile, 0, len(files))
+	entries := make([]treehash.File, 0, len(files))
 	for i, f := range files {
 		if f.mode == 0o100664 { // written by old versions of git for 100644
-			files[i].mode = uint32(lock.ModeRegular)
+			files[i].mode = uint32(treehash.Regular)
 		}
-		entries = append(entries, lock.TreeFile{Path: f.path, Mode: lock.Mode(files[i].mode)})
+		entries = append(entries, treehash.File{Path: f.path, Mode: treehash.Mode(files[i].mode)})
 	}
-	out = lock.CheckTree(entries)
+	out = treehash.Check(entries)
 	if len(out) == 0 {
 		for _, f := range files {
 			if err := source.CheckPath(f.path); err != nil {

@@ -1,4 +1,6 @@
-package lock
+// Package treehash hashes the files of a directory with their modes, and decides which files
+// a directory may have that every system can store. It does not read the disk.
+package treehash
 
 import (
 	"cmp"
@@ -20,10 +22,10 @@ import (
 
 // Limits of a tree.
 const (
-	MaxTreeFiles = 20_000
-	MaxTreeFile  = 64 << 20
-	MaxTreeSize  = 512 << 20
-	MaxTreePath  = 512
+	MaxFiles = 20_000
+	MaxFile  = 64 << 20
+	MaxSize  = 512 << 20
+	MaxPath  = 512
 )
 
 // Mode is the mode of a file as git stores it.
@@ -31,45 +33,103 @@ type Mode uint32
 
 // The modes that a tree may contain.
 const (
-	ModeRegular    Mode = 0o100644
-	ModeExecutable Mode = 0o100755
+	Regular    Mode = 0o100644
+	Executable Mode = 0o100755
 )
 
-// TreeFile is one file of a tree.
-type TreeFile struct {
+// File is one file of a tree.
+type File struct {
 	Path   string // from the root of the tree, with /
 	Mode   Mode
 	Size   int64
 	Digest item.Digest // of the bytes of the blob
 }
 
-// HashTree returns the hash of a tree: h1: and the base64 of the SHA-256 over
+// Of returns the hash of a tree: h1: and the base64 of the SHA-256 over
 //
 //	rye-tree 1 LF
 //	MODE SP DIGEST SP PATH LF    for each file, sorted by the bytes of the path
 //
 // with the mode in six octal digits and the digest in 64 hexadecimal ones. No path
 // contains a line end, so different trees have different texts. It returns an error
-// for a tree that CheckTree refuses.
-func HashTree(files []TreeFile) (string, error) {
-	if err := diag.FromFindings("hashing the tree", CheckTree(files)); err != nil {
+// for a tree that Check refuses.
+func Of(files []File) (string, error) {
+	text, err := Text(files)
+	if err != nil {
 		return "", err
 	}
-	files = slices.Clone(files)
-	slices.SortFunc(files, func(a, b TreeFile) int {
-		return cmp.Compare(a.Path, b.Path)
-	})
-	h := sha256.New()
-	h.Write([]byte("rye-tree 1\n"))
-	for _, f := range files {
-		h.Write(f.line())
-	}
-	return "h1:" + base64.StdEncoding.EncodeToString(h.Sum(nil)), nil
+	return hashText(text), nil
 }
 
-func (f TreeFile) line() []byte {
+// Text returns the text whose hash is Of.
+func Text(files []File) ([]byte, error) {
+	if err := diag.FromFindings("hashing the tree", Check(files)); err != nil {
+		return nil, err
+	}
+	files = slices.Clone(files)
+	slices.SortFunc(files, func(a, b File) int {
+		return cmp.Compare(a.Path, b.Path)
+	})
+	text := []byte(treeHead)
+	for _, f := range files {
+		text = append(text, f.line()...)
+	}
+	return text, nil
+}
+
+// treeHead is the first line of the text of a tree.
+const treeHead = "rye-tree 1\n"
+
+func hashText(text []byte) string {
+	sum := sha256.Sum256(text)
+	return "h1:" + base64.StdEncoding.EncodeToString(sum[:])
+}
+
+// Parse reads a text of Text, and nothing else. The sizes of the files are not in
+// it. It returns the hash of the tree.
+func Parse(text []byte) (files []File, sum string, err error) {
+	rest, ok := strings.CutPrefix(string(text), treeHead)
+	if !ok {
+		return nil, "", diag.New(diag.ParsingError, "reading a tree: the first line is not %q", strings.TrimSpace(treeHead))
+	}
+	n := 1
+	for line := range strings.Lines(rest) {
+		n++
+		f, ok := parseTreeLine(line)
+		if !ok {
+			return nil, "", diag.New(diag.ParsingError, "reading a tree: line %d is not a mode, a digest and a path", n)
+		}
+		files = append(files, f)
+	}
+	canonical, err := Text(files)
+	if err != nil {
+		return nil, "", err
+	}
+	if string(canonical) != string(text) {
+		return nil, "", diag.New(diag.ParsingError, "reading a tree: the paths are not sorted, or one is repeated")
+	}
+	return files, hashText(text), nil
+}
+
+func parseTreeLine(line string) (f File, ok bool) {
+	words := strings.SplitN(strings.TrimSuffix(line, "\n"), " ", 3)
+	if len(words) != 3 || !strings.HasSuffix(line, "\n") {
+		return f, false
+	}
+	// A mode with other digits is found by Parse, which renders the line again.
+	f.Mode = Regular
+	if words[0] == "100755" {
+		f.Mode = Executable
+	}
+	d, err := item.ParseDigest("sha256:" + words[1])
+	f.Digest = d
+	f.Path = words[2]
+	return f, err == nil
+}
+
+func (f File) line() []byte {
 	b := append(make([]byte, 0, 80+len(f.Path)), "100644 "...)
-	if f.Mode == ModeExecutable {
+	if f.Mode == Executable {
 		b = append(b[:0], "100755 "...)
 	}
 	b = hex.AppendEncode(b, f.Digest[:])
@@ -78,26 +138,26 @@ func (f TreeFile) line() []byte {
 	return append(b, '\n')
 }
 
-// CheckTree reports every file that a tree may not contain: links, submodules and
+// Check reports every file that a tree may not contain: links, submodules and
 // other modes, names that some systems cannot store or that differ by case only, and
 // sizes beyond the limits. Findings have a path.
-func CheckTree(files []TreeFile) []diag.Finding {
+func Check(files []File) []diag.Finding {
 	var out []diag.Finding
-	if len(files) > MaxTreeFiles {
+	if len(files) > MaxFiles {
 		out = append(out, diag.Errorf(
 			diag.TooLarge,
 			0,
 			0,
 			"the tree has %d files, at most %d are allowed",
 			len(files),
-			MaxTreeFiles,
+			MaxFiles,
 		))
 		return out
 	}
 	total := int64(0)
 	seen := treeNames{}
 	for _, f := range files {
-		total += max(0, min(f.Size, MaxTreeSize))
+		total += max(0, min(f.Size, MaxSize))
 		if code, why := f.wrong(); why != "" {
 			out = append(out, diag.Finding{
 				Severity: diag.SeverityError,
@@ -116,28 +176,29 @@ func CheckTree(files []TreeFile) []diag.Finding {
 			})
 		}
 	}
-	if total > MaxTreeSize {
-		out = append(out, diag.Errorf(diag.TooLarge, 0, 0, "the tree has more than %d bytes", MaxTreeSize))
+	if total > MaxSize {
+		out = append(out, diag.Errorf(diag.TooLarge, 0, 0, "the tree has more than %d bytes", MaxSize))
 	}
 	diag.Sort(out)
 	return out
 }
 
-func (f TreeFile) wrong() (diag.Code, string) {
+func (f File) wrong() (diag.Code, string) {
 	switch {
 	case f.Mode == 0o120000:
 		return diag.NotRegular, "it is a symbolic link"
 	case f.Mode == 0o160000:
 		return diag.NotRegular, "it is a submodule"
-	case f.Mode != ModeRegular && f.Mode != ModeExecutable:
+	case f.Mode != Regular && f.Mode != Executable:
 		return diag.NotRegular, "its mode is not the mode of a regular or executable file"
-	case f.Size < 0 || f.Size > MaxTreeFile:
+	case f.Size < 0 || f.Size > MaxFile:
 		return diag.TooLarge, "it is larger than a file may be"
 	}
 	return diag.PathEscape, wrongTreePath(f.Path)
 }
 
-func checkTreePath(p string) error {
+// CheckPath returns nil if p can be the path of a file in a tree.
+func CheckPath(p string) error {
 	if why := wrongTreePath(p); why != "" {
 		return errors.New(why)
 	}
@@ -147,7 +208,7 @@ func checkTreePath(p string) error {
 // wrongTreePath returns why a path cannot be a file of a tree, or "".
 func wrongTreePath(p string) string {
 	switch {
-	case p == "" || len(p) > MaxTreePath:
+	case p == "" || len(p) > MaxPath:
 		return "its path is empty or too long"
 	case path.Clean(p) != p || p[0] == '/' || p == ".." || strings.HasPrefix(p, "../"):
 		return "its path is not canonical"
