@@ -69,8 +69,8 @@ func (c *Chain) asksForBroker() bool {
 }
 
 func statesBroker(tool *resolve.Item) bool {
-	own, _ := tool.Confinement() // findings are reported with the sandbox
-	return own.Profile.Broker != nil && *own.Profile.Broker
+	limits, _ := tool.Confinement() // findings are reported with the sandbox
+	return limits.Profile.Broker != nil && *limits.Profile.Broker
 }
 
 // brokerEnv sets the variables of a program that asks for the broker: the descriptor,

@@ -37,7 +37,7 @@ type Confinement struct {
 type stating struct {
 	ref      item.Ref
 	declared string         // the risk class that the item states
-	own      policy.Profile // of the item
+	profile  policy.Profile // of the item
 	all      policy.Profile // of all elements
 	calls    policy.Set
 	def      *policy.Profile // replaces the default of the class
@@ -60,7 +60,7 @@ func (e *Executor) confinement(ctx context.Context, s stating, held policy.Held)
 	if out.Rating, err = risk.Rate(s.ref, s.declared); err != nil {
 		return nil, err
 	}
-	err = resolve.CheckClass(risk, out.Rating.Class, s.own)
+	err = resolve.CheckClass(risk, out.Rating.Class, s.profile)
 	if err != nil {
 		return nil, diag.Doing("planning "+s.ref.String(), err)
 	}
@@ -121,7 +121,7 @@ func (c *Chain) stating() (stating, error) {
 		one, fs := el.Confinement()
 		found = append(found, fs...)
 		if i == 0 {
-			s.own = one.Profile
+			s.profile = one.Profile
 			s.calls = one.Calls
 		}
 		s.all = policy.Tighten(s.all, one.Profile)
@@ -158,8 +158,8 @@ func (e *Executor) confine(ctx context.Context, p *Plan) error {
 	for _, in := range p.Interpreters {
 		programs = append(programs, in.Path)
 	}
-	if p.own != nil {
-		programs = append(programs, p.own.python)
+	if p.inline != nil {
+		programs = append(programs, p.inline.python)
 	}
 	fixed := append(slices.Clip(p.fixed), e.unlinked()...)
 	if p.Packages != "" {

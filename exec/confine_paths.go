@@ -30,7 +30,7 @@ type grants struct {
 	read    []string
 	write   []string
 	sockets []string // Unix sockets
-	own     bool     // Unix sockets that the program makes in its private directories
+	private bool     // Unix sockets that the program makes in its private directories
 	fixed   []string // read-only: what the program itself consists of
 	exec    []string // programs; nil with execAny
 	execAny bool
@@ -128,10 +128,10 @@ func (loc locations) grants(p policy.Profile) grants {
 			switch first, _, _ := strings.Cut(path, "/"); first {
 			case "{tmp}":
 				g.tmp = true
-				g.own = g.own || list.to == &g.sockets
+				g.private = g.private || list.to == &g.sockets
 			case "{cache}":
 				g.cache = loc.cache
-				g.own = g.own || list.to == &g.sockets
+				g.private = g.private || list.to == &g.sockets
 			default:
 				at, ok := loc.resolve(path, list.write, &g)
 				switch {

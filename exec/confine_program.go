@@ -32,7 +32,7 @@ func (e *Executor) Confine(
 	c, err := e.confinement(ctx, stating{
 		ref:      p.Ref,
 		declared: p.Declared,
-		own:      p.Profile,
+		profile:  p.Profile,
 		all:      p.Profile,
 		def:      p.Default,
 	}, p.Held)

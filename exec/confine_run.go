@@ -167,35 +167,35 @@ type grant struct{ sandbox.Grant }
 
 // grant returns the permissions of the sandbox of a plan on this machine.
 func (e *Executor) grant(c *Confinement) grant {
-	own := c.grants
+	granted := c.grants
 	g := sandbox.Grant{
 		Self:         e.p.Self,
 		Starter:      e.p.Starter,
 		Listings:     e.p.Listings,
 		Git:          e.p.Git,
 		Repositories: e.repositories(c),
-		Project:      own.project,
-		Read:         own.read,
-		Write:        own.write,
-		Sockets:      own.sockets,
-		OwnSockets:   own.own,
-		Fixed:        own.fixed,
-		Hidden:       own.hidden,
-		Tmp:          own.tmp,
-		Cache:        own.cache,
-		Home:         own.home,
+		Project:      granted.project,
+		Read:         granted.read,
+		Write:        granted.write,
+		Sockets:      granted.sockets,
+		OwnSockets:   granted.private,
+		Fixed:        granted.fixed,
+		Hidden:       granted.hidden,
+		Tmp:          granted.tmp,
+		Cache:        granted.cache,
+		Home:         granted.home,
 		Net:          c.Profile.Net,
 		Limits:       c.Profile.Limits,
-		Quarantine:   filepath.Join(cmp.Or(e.p.Cache, own.project), "quarantine"),
+		Quarantine:   filepath.Join(cmp.Or(e.p.Cache, granted.project), "quarantine"),
 		Protected:    policy.ProtectedExcept(c.removed),
 	}
-	if !own.execAny {
-		programs := orEmpty(own.exec)
+	if !granted.execAny {
+		programs := orEmpty(granted.exec)
 		g.Exec = &programs
 	}
 	// A home directory in the project is not replaced by an empty one. The cache has
 	// one, so that nothing writes into the project.
-	if g.Cache != "" && (grant{g}).contains(own.home) {
+	if g.Cache != "" && (grant{g}).contains(granted.home) {
 		g.Home = filepath.Join(g.Cache, "home")
 	}
 	// Programs name the project as the caller spelled it, which may be by a link.

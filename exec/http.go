@@ -215,10 +215,10 @@ func (b httpBody) findSink(
 	v any,
 ) (map[string]any, error) {
 	tool := in.Chain.Tool()
-	own, _ := v.(map[string]any)
+	members, _ := v.(map[string]any)
 	name, isName := v.(string)
 	if !isName {
-		name, _ = own["sink"].(string)
+		name, _ = members["sink"].(string)
 	}
 	if !strings.Contains(name, "/") {
 		name = "rye/core/sinks/" + name
@@ -237,7 +237,7 @@ func (b httpBody) findSink(
 	in.deps = append(in.deps, it)
 	settings := map[string]any{}
 	maps.Copy(settings, it.Meta.Config)
-	maps.Copy(settings, own)
+	maps.Copy(settings, members)
 	delete(settings, "sink")
 	s, err := Schema(it)
 	if err != nil {

@@ -42,7 +42,7 @@ func (e *Executor) needsProject(
 // imports returns the top-level names that the code of a run imports and does not
 // have itself. The code is the tool, its anchor and the library of its runtime.
 func (e *Executor) imports(ctx context.Context, c *Chain) []string {
-	own := map[string]bool{}
+	members := map[string]bool{}
 	sources := []*resolve.Item{c.Tool()}
 	// An error here is reported by the run, which reads the same files.
 	set, err := e.anchored(ctx, c)
@@ -50,7 +50,7 @@ func (e *Executor) imports(ctx context.Context, c *Chain) []string {
 		sources = append(sources, set.with...)
 		for _, it := range sources {
 			for part := range strings.SplitSeq(strings.TrimPrefix(it.Rel, set.base+"/"), "/") {
-				own[strings.TrimSuffix(part, path.Ext(part))] = true
+				members[strings.TrimSuffix(part, path.Ext(part))] = true
 			}
 		}
 	}
@@ -59,7 +59,7 @@ func (e *Executor) imports(ctx context.Context, c *Chain) []string {
 		sources = append(sources, lib...)
 		for _, it := range lib {
 			if c.asksForBroker() { // its program finds them
-				own[strings.TrimSuffix(path.Base(it.Rel), path.Ext(it.Rel))] = true
+				members[strings.TrimSuffix(path.Base(it.Rel), path.Ext(it.Rel))] = true
 			}
 		}
 	}
@@ -69,7 +69,7 @@ func (e *Executor) imports(ctx context.Context, c *Chain) []string {
 			continue
 		}
 		for _, name := range pylit.Imports(it.Bytes) {
-			if !own[name] && !adjacent(it, name) {
+			if !members[name] && !adjacent(it, name) {
 				out = append(out, name)
 			}
 		}

@@ -47,10 +47,10 @@ func (e *Executor) interpreter(
 	env := proc.Environ(vars)
 	switch ic.kind {
 	case "venv_python":
-		if p.own == nil {
+		if p.inline == nil {
 			in.Path = e.venv(ic.venvPath)
 		} else {
-			in.Path = p.own.python
+			in.Path = p.inline.python
 		}
 	case "node_modules":
 		in.Path = e.nodeModules(ic.searchPaths)
@@ -60,7 +60,7 @@ func (e *Executor) interpreter(
 		in.Path = e.versionManager(ctx, el.Ref, ic, env)
 	}
 	if in.Path != "" &&
-		p.own == nil &&
+		p.inline == nil &&
 		(ic.kind == "venv_python" || ic.kind == "node_modules") {
 		var needs bool
 		in.Tool = p.Chain.Tool().Ref.String()

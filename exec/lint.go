@@ -34,11 +34,11 @@ func Lint(
 	switch primitive, err := r.InspectFrom(ctx, ref, it.Root); {
 	case err != nil: // a missing executor is a warning of its own
 	case body == nil:
-		own := fieldsOf(it)
-		(&config{}).merge(own.Map("config"), false)
+		fields := fieldsOf(it)
+		(&config{}).merge(fields.Map("config"), false)
 		errs = append(errs, diag.FromFindings(
 			"reading the configuration of "+it.Ref.String(),
-			diag.WithPath(own.Findings(), it.Path()),
+			diag.WithPath(fields.Findings(), it.Path()),
 		))
 	default:
 		c.Elements = append(c.Elements, primitive)

@@ -60,8 +60,8 @@ func (e *Executor) Open(
 	if err := e.approved(ctx, p); err != nil {
 		return nil, err
 	}
-	own := &Resident{chain: c, timeout: p.Timeout, current: &currentCall{Context: ctx}}
-	conn, err := e.connect(own.current, p, own.current.get)
+	resident := &Resident{chain: c, timeout: p.Timeout, current: &currentCall{Context: ctx}}
+	conn, err := e.connect(resident.current, p, resident.current.get)
 	if err != nil {
 		return nil, err
 	}
@@ -80,8 +80,8 @@ func (e *Executor) Open(
 		disconnect(conn)
 		return nil, diag.Doing(doing, err)
 	}
-	own.server = lineserver.Start(
-		own.current,
+	resident.server = lineserver.Start(
+		resident.current,
 		func(ctx context.Context, stdin io.Reader, stdout func([]byte)) error {
 			cmd.Stdin = stdin
 			cmd.OnStdout = stdout
@@ -109,7 +109,7 @@ func (e *Executor) Open(
 		},
 		maxLine,
 	)
-	return own, nil
+	return resident, nil
 }
 
 // Usable reports whether the program can be asked. One that ended with status 0 after an answer

@@ -34,7 +34,7 @@ type Plan struct {
 	call     Native
 	envs     []*envConfig      // of each element of the chain
 	keys     map[string]string // of the service that the tool calls, which the user stored
-	own      *packages         // of a Python tool with a block # /// script
+	inline   *packages         // of a Python tool with a block # /// script
 	copies   []copied
 	fixed    []string         // what the program reads in addition to its profile: its own files
 	servers  []languageServer // that an applet may start

@@ -38,7 +38,7 @@ func (b subprocess) plan(ctx context.Context, p *Plan) error {
 	if a != nil {
 		p.Deps = append(p.Deps, a.with...)
 	}
-	if p.own, err = e.packages(ctx, c); err != nil {
+	if p.inline, err = e.packages(ctx, c); err != nil {
 		return err
 	}
 	env, err := e.environment(ctx, p, cfg)
@@ -52,7 +52,7 @@ func (b subprocess) plan(ctx context.Context, p *Plan) error {
 	if err := a.addPaths(env, vars); err != nil {
 		return err
 	}
-	p.own.use(p, env)
+	p.inline.use(p, env)
 	if c.asksForBroker() {
 		err := e.brokerEnv(ctx, p, cfg, env, vars)
 		if err != nil {
@@ -205,12 +205,12 @@ func (b subprocess) programs(ctx context.Context, c *Chain) ([]Interpreter, erro
 		return nil, err
 	}
 	if block, _ := Script(c.Tool()); block != nil {
-		p.own = &packages{}
+		p.inline = &packages{}
 		i := slices.IndexFunc(p.envs, func(ec *envConfig) bool {
 			return ec.interpreter != nil
 		})
 		if i >= 0 {
-			p.own.python, _, _ = b.e.machine(p.envs[i].interpreter.fallback) // a missing one is reported below
+			p.inline.python, _, _ = b.e.machine(p.envs[i].interpreter.fallback) // a missing one is reported below
 		}
 	}
 	env, err := consenting.environment(ctx, p, cfg)

@@ -127,10 +127,10 @@ func (c *comparison) uses(entry *Item) {
 // system items. Where the locked bytes are those of an item of the project, its file
 // is gone, and the system's item would run in its place.
 func (c *comparison) ofSystem(want Link, got Element) bool {
-	own := c.l.Item(want.Ref)
+	recorded := c.l.Item(want.Ref)
 	return want.Ref == got.Ref &&
 		got.Space == "system" &&
-		(own == nil || own.Digest != want.Digest)
+		(recorded == nil || recorded.Digest != want.Digest)
 }
 
 func (c *comparison) drifted(want Link, got Element) {

@@ -15,9 +15,9 @@ type Selection struct {
 func Draft(m *ProjectFile, members []MemberFile, s Selection) *Lock {
 	l := &Lock{Manifest: m.Settings()}
 	effective := m.effective()
-	own := map[ID]bool{}
+	memberIDs := map[ID]bool{}
 	for _, x := range members {
-		own[x.Key()] = true
+		memberIDs[x.Key()] = true
 		needs := x.Manifest.Requires()
 		for i := range needs {
 			needs[i] = m.Replacing(needs[i])
@@ -30,7 +30,7 @@ func Draft(m *ProjectFile, members []MemberFile, s Selection) *Lock {
 		})
 	}
 	for _, mod := range s.Modules {
-		if own[mod.ID] {
+		if memberIDs[mod.ID] {
 			continue
 		}
 		b := Bundle{

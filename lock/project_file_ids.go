@@ -56,11 +56,11 @@ func (p *manifestParser) sameRepository() {
 func (p *manifestParser) invalidReplacements() {
 	for _, id := range SortedIDs(maps.Keys(p.m.Replace)) {
 		by := p.m.Replace[id].ID
-		_, again := p.m.Replace[by]
+		_, repeated := p.m.Replace[by]
 		pos := p.m.Position("replace", id.String())
 		switch {
 		case by.IsZero():
-		case again:
+		case repeated:
 			p.out = append(p.out, diag.Errorf(
 				diag.ValidationFailed,
 				pos.Line,

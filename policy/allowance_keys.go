@@ -280,7 +280,7 @@ func toolsKey() allowanceKey {
 		value: func(a *Allowance) any { return a.Approvals.Tools },
 		apply: func(a *Allowance, r *tree.Reader, key string, wide bool) (changed, wider bool) {
 			m := r.Map(key)
-			own := map[string]Tier{}
+			tiers := map[string]Tier{}
 			to := &a.Approvals.Tools
 			for _, pattern := range m.Keys() {
 				if err := CheckRefPattern(pattern); err != nil {
@@ -293,20 +293,20 @@ func toolsKey() allowanceKey {
 					wider = true
 					continue
 				}
-				own[pattern] = tier
+				tiers[pattern] = tier
 			}
 			switch {
-			case !wide && len(own) > 0:
-				to.raise = append(to.raise, own)
+			case !wide && len(tiers) > 0:
+				to.raise = append(to.raise, tiers)
 			case wide:
 				if to.move == nil {
 					to.move = map[string]Tier{}
 				}
-				for pattern, t := range own {
+				for pattern, t := range tiers {
 					to.move[pattern] = t
 				}
 			}
-			return wide || len(own) > 0, wider
+			return wide || len(tiers) > 0, wider
 		},
 	}
 }

@@ -194,16 +194,16 @@ type ToolTiers struct {
 
 // of returns the tier of an item in place of own. raised is the part of it that
 // nothing lowers.
-func (t ToolTiers) of(ref item.Ref, own, raised Tier) Tier {
+func (t ToolTiers) of(ref item.Ref, declared, raised Tier) Tier {
 	if moved, ok := highest(t.move, ref); ok {
-		own = moved
+		declared = moved
 	}
 	for _, m := range t.raise {
 		if tier, ok := highest(m, ref); ok {
-			own = max(own, tier)
+			declared = max(declared, tier)
 		}
 	}
-	return max(own, raised)
+	return max(declared, raised)
 }
 
 // highest returns the highest tier of the patterns that include a ref. A mapping has no

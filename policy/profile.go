@@ -114,10 +114,10 @@ func (p Profile) Fill(def Profile) Profile {
 	if p.Broker == nil {
 		p.Broker = def.Broker
 	}
-	own := def.Limits.All()
+	limits := def.Limits.All()
 	for i, limit := range p.Limits.All() {
 		if *limit.Value == 0 {
-			*limit.Value = *own[i].Value
+			*limit.Value = *limits[i].Value
 		}
 	}
 	return p.Normal()

@@ -51,19 +51,19 @@ func (k *Risk) readClasses(r *tree.Reader, wide bool) {
 		if !m.Has(t.String()) {
 			continue
 		}
-		own := m.Map(t.String())
-		own.Only("ceiling", "default", "exec_any")
+		row := m.Map(t.String())
+		row.Only("ceiling", "default", "exec_any")
 		c := k.classes[t]
-		ceiling := ReadProfile(own.Map("ceiling"))
-		def := ReadProfile(own.Map("default"))
-		switch named := !own.Bool("exec_any", !c.Named); {
+		ceiling := ReadProfile(row.Map("ceiling"))
+		def := ReadProfile(row.Map("default"))
+		switch named := !row.Bool("exec_any", !c.Named); {
 		case !wide:
 			c = Class{Tighten(c.Ceiling, ceiling), Tighten(c.Default, def), c.Named || named}
 		default:
-			if own.Has("ceiling") {
+			if row.Has("ceiling") {
 				c.Ceiling = ceiling
 			}
-			if own.Has("default") {
+			if row.Has("default") {
 				c.Default = def
 			}
 			c.Named = named

@@ -173,7 +173,7 @@ func (w *shellWalk) stmt(stmt *syntax.Stmt) []shellCommand {
 	if stmt == nil || w.words > maxShellWords {
 		return nil
 	}
-	var own []shellCommand
+	var commands []shellCommand
 	if docs := w.documents(stmt); docs != nil { // { sh; } <<< TEXT
 		if !w.keepsInput(stmt) {
 			defer func(before []shellWord) {
@@ -185,7 +185,7 @@ func (w *shellWalk) stmt(stmt *syntax.Stmt) []shellCommand {
 	switch cmd := stmt.Cmd.(type) {
 	case nil:
 	case *syntax.CallExpr:
-		own = w.call(cmd)
+		commands = w.call(cmd)
 	case *syntax.BinaryCmd:
 		left := w.stmt(cmd.X)
 		defer func(before bool) { w.paths = before }(w.paths)
@@ -194,35 +194,35 @@ func (w *shellWalk) stmt(stmt *syntax.Stmt) []shellCommand {
 		if cmd.Op == syntax.Pipe || cmd.Op == syntax.PipeAll {
 			w.pipe(left, right)
 		}
-		own = append(left, right...)
+		commands = append(left, right...)
 	case *syntax.TestClause:
 		w.testSubscripts(cmd)
-		own = w.inside(cmd)
+		commands = w.inside(cmd)
 	case *syntax.LetClause, *syntax.DeclClause, *syntax.ArithmCmd:
 		if decl, ok := cmd.(*syntax.DeclClause); ok {
 			w.assigns(decl.Args, w.shown(decl))
 		}
 		syntax.Walk(cmd, func(n syntax.Node) bool { w.operand(n); return true })
-		own = w.inside(cmd)
+		commands = w.inside(cmd)
 	case *syntax.FuncDecl:
-		own = w.inside(cmd)
+		commands = w.inside(cmd)
 		if cmd.Name == nil { // the parser accepts "() COMMAND", and bash does not
 			w.doubt(unparsed, w.src)
 			break
 		}
-		w.declare(cmd.Name.Value, own)
+		w.declare(cmd.Name.Value, commands)
 	default:
 		if loop, ok := cmd.(*syntax.ForClause); ok {
 			if iter, ok := loop.Loop.(*syntax.WordIter); ok {
 				w.loop(iter, w.shown(loop))
 			}
 		}
-		own = w.inside(cmd)
+		commands = w.inside(cmd)
 	}
 	for _, r := range stmt.Redirs {
-		own = append(own, w.redirect(r, own)...)
+		commands = append(commands, w.redirect(r, commands)...)
 	}
-	return own
+	return commands
 }
 
 // testSubscripts collects the commands in subscripts of quoted operands of [[ that are
@@ -296,16 +296,16 @@ func (w *shellWalk) call(call *syntax.CallExpr) (out []shellCommand) {
 		!argv[len(argv)-1].computed() {
 		w.dirs = append(w.dirs, argv[len(argv)-1].text)
 	}
-	own := w.program(shellCommand{argv: argv, texts: w.input, shown: w.shown(call)})
-	for _, c := range w.inFunctions(own)[len(own):] {
+	started := w.program(shellCommand{argv: argv, texts: w.input, shown: w.shown(call)})
+	for _, c := range w.inFunctions(started)[len(started):] {
 		if w.readsProgram(c) {
 			w.inputs(shellCommand{argv: c.argv, texts: w.input, shown: c.shown})
 		}
 	}
 	if len(inner) > 0 {
-		w.pipes = append(w.pipes, shellPipe{inner, own, true})
+		w.pipes = append(w.pipes, shellPipe{inner, started, true})
 	}
-	return append(out, own...)
+	return append(out, started...)
 }
 
 func (w *shellWalk) shown(n syntax.Node) string {

@@ -20,28 +20,28 @@ const maxExecute = 8
 // a template, and schema the schema of an item, if they are known.
 func CallSchema(
 	ref item.Ref,
-	own any,
+	value any,
 	params *interpolate.Template,
 	text func(*interpolate.Template) (string, bool),
 	schema func(item.Ref) any,
 ) any {
-	return callSchemaIn(ref, own, params, text, schema, maxExecute)
+	return callSchemaIn(ref, value, params, text, schema, maxExecute)
 }
 
 func callSchemaIn(
 	ref item.Ref,
-	own any,
+	value any,
 	params *interpolate.Template,
 	text func(*interpolate.Template) (string, bool),
 	schema func(item.Ref) any,
 	depth int,
 ) any {
 	if ref.Kind != item.Tool || ref.ID != executeID || params == nil || depth == 0 {
-		return own
+		return value
 	}
 	inner := params.Key("parameters")
 	if inner == nil {
-		return own
+		return value
 	}
 	known := func(key string) string {
 		if t := params.Key(key); t != nil {
@@ -53,7 +53,7 @@ func callSchemaIn(
 	called, err := item.ParseRef(known("item_id"), item.Tool)
 	kind := known("item_type")
 	if err != nil || kind != string(item.Tool) || called.Kind != item.Tool {
-		return own
+		return value
 	}
 	return map[string]any{"properties": map[string]any{
 		"parameters": callSchemaIn(called, schema(called), inner, text, schema, depth-1),

@@ -203,16 +203,16 @@ func (v *shellValues) contexts() {
 	}
 	eachNode(file, func(n syntax.Node, above []syntax.Node) {
 		text := ""
-		own := ""
+		value := ""
 		switch n := n.(type) {
 		case *syntax.Lit:
 			text = n.Value
 		case *syntax.SglQuoted:
 			text = n.Value
-			own = "inside single quotes"
+			value = "inside single quotes"
 		case *syntax.Comment:
 			text = n.Text
-			own = "in a comment"
+			value = "in a comment"
 		default:
 			return
 		}
@@ -223,8 +223,8 @@ func (v *shellValues) contexts() {
 			}
 			where, arithmetic := position(above)
 			switch {
-			case own != "":
-				where = own
+			case value != "":
+				where = value
 				arithmetic = false
 			case at > 0 && text[at-1] == '\\':
 				where = "after a backslash"

@@ -87,8 +87,8 @@ func Body(it *resolve.Item) string {
 
 // readable reports whether an untrusted item may be shown to its author.
 func readable(it *resolve.Item) bool {
-	own := it.Root.Space != space.System && !it.Root.Bundled()
-	return own &&
+	editable := it.Root.Space != space.System && !it.Root.Bundled()
+	return editable &&
 		it.Bytes != nil &&
 		!diag.Failed(hidden.Encoding(it.Bytes)) &&
 		!diag.Failed(trust.Hidden(string(it.Ref.Kind), it.Bytes))

@@ -70,7 +70,7 @@ func (v *Verbs) lockEach(
 	wanted func(resolve.Entry) bool,
 ) ([]lockEntry, []diag.Finding, error) {
 	ctx = resolve.Once(ctx)
-	var own []resolve.Entry
+	var listed []resolve.Entry
 	files := map[item.Ref]int{}
 	for _, kind := range kinds {
 		entries, err := v.p.Resolver.Own(ctx, kind, ownItem)
@@ -79,25 +79,25 @@ func (v *Verbs) lockEach(
 		}
 		for _, e := range entries {
 			if !e.Shadow && Lockable(e.Ref) && wanted(e) {
-				own = append(own, e)
+				listed = append(listed, e)
 				files[e.Ref]++
 			}
 		}
 	}
-	found := make([]lockEntry, len(own))
-	bad := make([][]diag.Finding, len(own))
+	found := make([]lockEntry, len(listed))
+	bad := make([][]diag.Finding, len(listed))
 	var next atomic.Int64
 	g, each := errgroup.WithContext(ctx)
 	for range runtime.GOMAXPROCS(0) { // few goroutines: the stack of each grows once
 		g.Go(func() error {
 			reader := v.p.Resolver.Walker()
-			for i := next.Add(1) - 1; int(i) < len(own); i = next.Add(1) - 1 {
+			for i := next.Add(1) - 1; int(i) < len(listed); i = next.Add(1) - 1 {
 				entry, fs, err := v.lockItem(
 					each,
 					reader,
-					own[i],
-					old.Item(own[i].Ref),
-					files[own[i].Ref] > 1,
+					listed[i],
+					old.Item(listed[i].Ref),
+					files[listed[i].Ref] > 1,
 				)
 				if err != nil {
 					return err

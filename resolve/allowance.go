@@ -59,10 +59,10 @@ func (r *Resolver) permits(ctx context.Context, it *Item, signer sign.Fingerprin
 		it.Ref.ID != policy.AllowanceID && it.Ref.ID != policy.RiskID {
 		return nil
 	}
-	own := policy.Layer{Name: it.Path(), Doc: &tree.Doc{Root: it.Meta.Fields, Pos: it.Meta.Pos}, Wide: r.widens(it.Root, signer)}
+	single := policy.Layer{Name: it.Path(), Doc: &tree.Doc{Root: it.Meta.Fields, Pos: it.Meta.Pos}, Wide: r.widens(it.Root, signer)}
 	if it.Ref.ID == policy.RiskID {
-		_, err := policy.ReadRisk([]policy.Layer{own})
-		return findingsOf(err, own.Name)
+		_, err := policy.ReadRisk([]policy.Layer{single})
+		return findingsOf(err, single.Name)
 	}
 	files, err := r.layerFiles(it.Extractor, it.Ref)
 	if err != nil {
@@ -72,19 +72,19 @@ func (r *Resolver) permits(ctx context.Context, it *Item, signer sign.Fingerprin
 	for _, at := range slices.Backward(files) {
 		layer, err := r.Open(ctx, Entry{Ref: it.Ref, Root: at.root, Rel: at.rel})
 		if err != nil ||
-			layer.Path() == own.Name ||
+			layer.Path() == single.Name ||
 			layer.Usable() != nil ||
 			!r.widens(layer.Root, layer.Verdict.Signer) {
 			continue
 		}
 		layers = append(layers, policy.Layer{Name: layer.Path(), Doc: &tree.Doc{Root: layer.Meta.Fields, Pos: layer.Meta.Pos}, Wide: true})
 	}
-	_, _, found, err := policy.ReadAllowance(append(layers, own))
+	_, _, found, err := policy.ReadAllowance(append(layers, single))
 	return append(
 		slices.DeleteFunc(found, func(f diag.Finding) bool {
-			return f.Path != own.Name
+			return f.Path != single.Name
 		}),
-		findingsOf(err, own.Name)...,
+		findingsOf(err, single.Name)...,
 	)
 }
 

@@ -154,14 +154,14 @@ func (r *Resolver) aliases(ctx context.Context) (map[string]policy.Set, error) {
 	}
 	out := map[string]policy.Set{}
 	for _, layer := range s.Layers { // lowest precedence first
-		own := layer.Root.Space == space.User && !layer.Root.Bundled()
+		owned := layer.Root.Space == space.User && !layer.Root.Bundled()
 		root := tree.NewReader(
 			&tree.Doc{Root: layer.Meta.Fields, Pos: layer.Meta.Pos},
 			diag.ConfigError,
 		)
 		list := root.Map("aliases")
 		for _, name := range list.Keys() {
-			if _, taken := out[name]; taken && !own {
+			if _, taken := out[name]; taken && !owned {
 				continue
 			}
 			out[name] = policy.Set{}
@@ -188,8 +188,8 @@ func (r *Resolver) bases(ctx context.Context, it *Item) []diag.Finding {
 		return nil
 	}
 	var out []diag.Finding
-	own := it.Directive()
-	expanded := *own
+	declared := it.Directive()
+	expanded := *declared
 	d, err := r.expand(ctx, it, &expanded)
 	e := diag.Typed(err)
 	if e != nil && e.Code == diag.ValidationFailed {
@@ -202,39 +202,39 @@ func (r *Resolver) bases(ctx context.Context, it *Item) []diag.Finding {
 	if f := r.checkBases(ctx, it, d); f != nil {
 		out = append(out, *f)
 	}
-	return append(out, r.named(ctx, it, own)...)
+	return append(out, r.named(ctx, it, declared)...)
 }
 
 // checkBases follows extends and returns the first problem.
 func (r *Resolver) checkBases(ctx context.Context, it *Item, d *directive.Directive) *diag.Finding {
 	within := []item.Ref{it.Ref}
-	for cur, own := it, d; !own.Extends.IsZero(); {
-		if e := extendsLimit(within, own.Extends); e != nil {
+	for cur, current := it, d; !current.Extends.IsZero(); {
+		if e := extendsLimit(within, current.Extends); e != nil {
 			f := at(it, extendsKey, diag.SeverityError, "%s", e.Message)
 			f.Code = e.Code
 			return &f
 		}
 		base, err := r.inspect(
 			ctx,
-			own.Extends,
+			current.Extends,
 			r.p.Spaces.From(cur.Root),
 			diag.ItemNotFound,
 		)
 		if err != nil {
-			return extendsMissing(it, own.Extends, err)
+			return extendsMissing(it, current.Extends, err)
 		}
 		inherited, _ := r.declared(ctx, base) // its mistakes are its own findings
 		if cur == it {
-			for _, c := range directive.Uncovered(inherited.Permissions, own.Permissions) {
+			for _, c := range directive.Uncovered(inherited.Permissions, current.Permissions) {
 				where := tree.Index("permissions", slices.Index(it.Meta.Permissions, string(c)))
 				f := at(it, where, diag.SeverityError, "it asks for %s, which %s does not permit", c, base.Ref).
 					WithReason("extends_caps", "missing", string(c), "base", base.Ref.String())
 				return &f
 			}
 		}
-		within = append(within, own.Extends)
+		within = append(within, current.Extends)
 		cur = base
-		own = inherited
+		current = inherited
 	}
 	return nil
 }

@@ -126,18 +126,18 @@ func (r *Resolver) settings(ctx context.Context, it *Item) []diag.Finding {
 	if s == nil {
 		return nil // reported in the layer that has it
 	}
-	own := map[string]any{}
+	properties := map[string]any{}
 	for key, v := range it.Meta.Fields {
 		// null removes the value of a farther layer
 		if v != nil &&
 			!slices.Contains(commonKeys(), key) &&
 			!strings.HasPrefix(key, "x-") {
-			own[key] = v
+			properties[key] = v
 		}
 	}
 	positions := &tree.Doc{Pos: it.Meta.Pos}
 	var out []diag.Finding
-	for _, v := range s.Validate(own) {
+	for _, v := range s.Validate(properties) {
 		pos := positions.At(v.At)
 		f := diag.Errorf(
 			diag.ValidationFailed,
@@ -147,7 +147,7 @@ func (r *Resolver) settings(ctx context.Context, it *Item) []diag.Finding {
 			strings.TrimPrefix(v.Path, "$."),
 			v.Message,
 		)
-		if _, top := own[v.At]; top && v.Keyword == "additionalProperties" {
+		if _, top := properties[v.At]; top && v.Keyword == "additionalProperties" {
 			f.Message = "unknown key " + strconv.Quote(v.At)
 			near := suggest.Nearest(v.At, s.Properties())
 			if near != "" {

@@ -37,19 +37,19 @@ func (r *Resolver) All(ctx context.Context, k item.Kind) ([]Entry, error) {
 func (r *Resolver) Own(
 	ctx context.Context,
 	k item.Kind,
-	own func(*space.Root) bool,
+	selects func(*space.Root) bool,
 ) ([]Entry, error) {
 	ext, err := r.Extractor(ctx, k)
 	if err != nil {
 		return nil, err
 	}
 	n := len(r.roots)
-	for n > 0 && !own(r.roots[n-1]) {
+	for n > 0 && !selects(r.roots[n-1]) {
 		n--
 	}
 	return slices.DeleteFunc(
 		r.entries(ext, r.roots[:n]),
-		func(e Entry) bool { return !own(e.Root) },
+		func(e Entry) bool { return !selects(e.Root) },
 	), nil
 }
 

@@ -333,12 +333,12 @@ func (t *Thread) ask(ctx context.Context, d askedData, q *Question) (*asked, err
 
 // earlier returns the answer in the inbox to a question that the log has, or, if the thread
 // would be suspended for it again, the denial of one that has expired.
-func (t *Thread) earlier(ctx context.Context, a *asked, rests bool) (*Reply, error) {
+func (t *Thread) earlier(ctx context.Context, a *asked, suspended bool) (*Reply, error) {
 	reply, err := t.answerOf(a)
 	switch {
 	case err != nil:
 		return nil, err
-	case reply == nil && rests && !t.p.Now().Before(a.expires()):
+	case reply == nil && suspended && !t.p.Now().Before(a.expires()):
 		reply = &Reply{Decision: Deny, By: ByTimeout}
 	case reply == nil:
 		return nil, nil
@@ -493,11 +493,11 @@ func OpenQuestions(project, id string) ([]OpenQuestion, error) {
 	}
 	out := []OpenQuestion{}
 	for i, a := range t.asked {
-		again := slices.ContainsFunc(
+		repeated := slices.ContainsFunc(
 			t.asked[i+1:],
 			func(b *asked) bool { return b.CallID == a.CallID },
 		)
-		if a.reply == nil && !again {
+		if a.reply == nil && !repeated {
 			out = append(out, OpenQuestion{a.ID, a.CallID, a.Summary, a.Rule, a.Prefixes, a.Grants, a.expires(), a.Tier, a.since, a.Change, a.Capability, a.Digest})
 		}
 	}

@@ -170,22 +170,22 @@ func (f *Failure) facts() map[string]any {
 
 // Attempt makes one call of a service: it checks the limits, reserves the worst case,
 // records the request, calls, settles and records the answer. Every path that executes
-// a provider item in a thread ends here. node is the key of the node of the loop. own is a request that is not about the
+// a provider item in a thread ends here. node is the key of the node of the loop. request is one that is not about the
 // conversation; nil means the conversation.
 func (t *Thread) Attempt(
 	ctx context.Context,
 	node string,
 	s *Service,
 	call Caller,
-	own *message.Request,
+	request *message.Request,
 ) (*message.Response, error) {
-	if own == nil {
+	if request == nil {
 		// A step that is a program asks again after a crash, or twice.
 		if a := t.recorded(node); a != nil {
 			return &a.resp, nil
 		}
 	}
-	req, at, err := t.reserve(ctx, node, s, own)
+	req, at, err := t.reserve(ctx, node, s, request)
 	if err != nil {
 		return nil, err
 	}
@@ -209,7 +209,7 @@ func (t *Thread) Attempt(
 			resp,
 			s,
 			t.p.Now().Sub(began),
-			own != nil,
+			request != nil,
 		)
 		return resp, err
 	}
@@ -250,7 +250,7 @@ func (t *Thread) reserve(
 	ctx context.Context,
 	node string,
 	s *Service,
-	own *message.Request,
+	request *message.Request,
 ) (*message.Request, *attempt, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -259,7 +259,7 @@ func (t *Thread) reserve(
 	}
 	t.refused = nil
 	err := t.limits()
-	if err == nil && own == nil {
+	if err == nil && request == nil {
 		err = t.repeats()
 	}
 	if err == nil && t.p.Revoked != nil {
@@ -268,12 +268,12 @@ func (t *Thread) reserve(
 	if err != nil {
 		return nil, nil, t.limited(ctx, err)
 	}
-	if t.p.Replay != nil && own == nil {
+	if t.p.Replay != nil && request == nil {
 		if _, err := t.asRecorded(ctx, node); err != nil {
 			return nil, nil, err
 		}
 	}
-	req, previous := own, (*Previous)(nil)
+	req, previous := request, (*Previous)(nil)
 	if req == nil {
 		req, previous = t.request(s), t.last
 		req.MaxOutput = t.withinWindow(req.MaxOutput)
@@ -297,7 +297,7 @@ func (t *Thread) reserve(
 		t.inTurn, t.attempts = true, 0
 	}
 	t.attempts++
-	if own == nil {
+	if request == nil {
 		t.misses++
 	}
 	at := &attempt{
@@ -454,7 +454,7 @@ func (t *Thread) answered(
 	at *attempt,
 	resp *message.Response,
 	s *Service,
-	took time.Duration,
+	duration time.Duration,
 	aside bool,
 ) error {
 	cost, assumed := at.cost(s, resp.Model, resp.Usage)
@@ -463,7 +463,7 @@ func (t *Thread) answered(
 	resp.Blocks = t.distinct(at.turn, message.Canonical(resp.Blocks))
 	resp.Model, resp.StopRaw = strings.ToValidUTF8(resp.Model, "\uFFFD"), strings.ToValidUTF8(resp.StopRaw, "\uFFFD")
 	d := responseData{Turn: at.turn, Attempt: at.number, Blocks: resp.Blocks, Stop: resp.Stop, StopRaw: resp.StopRaw, Usage: resp.Usage,
-		Cost: cost, Assumed: assumed, Overspent: at.over(cost), Model: resp.Model, Duration: took.Milliseconds(), Aside: aside, Replayed: t.p.Replay != nil}
+		Cost: cost, Assumed: assumed, Overspent: at.over(cost), Model: resp.Model, Duration: duration.Milliseconds(), Aside: aside, Replayed: t.p.Replay != nil}
 	// The money first: a crash between the two settles the request in full.
 	over := t.money.Settle(context.WithoutCancel(ctx), at.id, cost, assumed)
 	if err := t.record(ctx, true, evResponse, d); err != nil {

@@ -272,7 +272,7 @@ func (t *Thread) end(ctx context.Context, cancelled bool, err error) (*Result, e
 			WithReason("thread_resume").
 			WithDetail("thread_id", t.id)
 	case err != nil:
-	case t.done && !t.rests():
+	case t.done && !t.waits():
 		r.Outputs = t.returned
 	default:
 		if err = t.judge(r); diag.CodeOf(err) == diag.Cancelled {
@@ -292,9 +292,9 @@ func (t *Thread) end(ctx context.Context, cancelled bool, err error) (*Result, e
 	return r, errors.Join(t.rest(ctx, r), err)
 }
 
-// rests reports whether the loop suspends the thread, which it can also do when the model has
+// waits reports whether the loop suspends the thread, which it can also do when the model has
 // returned the outputs: a person may want to see them.
-func (t *Thread) rests() bool {
+func (t *Thread) waits() bool {
 	return t.ending != nil && t.ending.State == Suspended
 }
 

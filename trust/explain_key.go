@@ -88,7 +88,7 @@ func (b *basis) describe() string {
 			return "successor by one rotation"
 		}
 		return fmt.Sprintf("successor by %d rotations", b.hops)
-	case b.own:
+	case b.owned:
 		return "your own key, by " + quoted(b.grant.Path)
 	case b.endorser != nil:
 		return fmt.Sprintf(

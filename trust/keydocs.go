@@ -182,7 +182,7 @@ func (b *builder) ownKeys() {
 		}
 		e.grants = append(e.grants, g)
 		x := granted(d, g)
-		x.own = true
+		x.owned = true
 		e.bases = append(e.bases, x)
 		b.passed(d.Path, d.Signed)
 		b.passed(g.Path, g.Signed)

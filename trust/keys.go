@@ -190,7 +190,7 @@ func (e *entry) state(b *basis, code diag.Code, now time.Time) KeyState {
 		return StateRevoked
 	case b == nil:
 		return StateNotTrusted
-	case code == diag.Expired && b.own && !now.After(b.notAfter.Add(OwnGrace)):
+	case code == diag.Expired && b.owned && !now.After(b.notAfter.Add(OwnGrace)):
 		return StateGrace
 	case code == diag.Expired:
 		return StateExpired

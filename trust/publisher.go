@@ -134,9 +134,9 @@ func (b *builder) notNext(x *edition, top []*edition, before *edition) unfit {
 	if len(top) > 0 && x.Version != top[0].Version {
 		before = top[0]
 	}
-	own := b.signers(x, x.Root, false)
-	if own < x.Root.Threshold {
-		return unfit{text: missing(own, x.Root, "root keys")}
+	signers := b.signers(x, x.Root, false)
+	if signers < x.Root.Threshold {
+		return unfit{text: missing(signers, x.Root, "root keys")}
 	}
 	if before == nil {
 		// A remembered text was valid when it was first seen.

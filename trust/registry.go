@@ -46,7 +46,7 @@ func (b *builder) pins() {
 // pins reports whether the key may sign a registry document of a tier.
 func (e *entry) pins(tier Tier) bool {
 	return slices.ContainsFunc(e.bases, func(x *basis) bool {
-		return tier == TierUser && x.own || tier == TierSystem && x.tier == TierSystem
+		return tier == TierUser && x.owned || tier == TierSystem && x.tier == TierSystem
 	})
 }
 
@@ -71,12 +71,12 @@ func (s *Store) Registry(host string) (*doc.Registry, error) {
 		return nil, nil
 	}
 	now := s.clockTime()
-	own := list[len(list)-1] // the user's, which may have other addresses
-	e := s.keys[own.Signer]
+	last := list[len(list)-1] // the user's, which may have other addresses
+	e := s.keys[last.Signer]
 	if e != nil && e.revokedAt(now) != nil {
-		return nil, diag.New(diag.Revoked, "reading the pin of registry %s: key %s signed %s and is revoked", host, own.Signer.Short(), own.Path)
+		return nil, diag.New(diag.Revoked, "reading the pin of registry %s: key %s signed %s and is revoked", host, last.Signer.Short(), last.Path)
 	}
-	out := *own
+	out := *last
 	for _, d := range list {
 		switch {
 		case stricter(&out, d):
@@ -84,7 +84,7 @@ func (s *Store) Registry(host string) (*doc.Registry, error) {
 			out.Witnesses = d.Witnesses
 			out.Quorum = d.Quorum
 		default:
-			return nil, diag.New(diag.KeyUnknown, "reading the pin of registry %s: %s and %s demand different witnesses, and neither is the stricter one", host, own.Path, d.Path).
+			return nil, diag.New(diag.KeyUnknown, "reading the pin of registry %s: %s and %s demand different witnesses, and neither is the stricter one", host, last.Path, d.Path).
 				WithReason("registry_witnesses").WithDetail("host", host)
 		}
 	}

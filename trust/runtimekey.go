@@ -66,7 +66,7 @@ func (s *Store) judgeRecord(v Verdict, k *doc.Key, in Input, now time.Time) Verd
 		tier:      TierUser,
 		document:  quoted(k.Path),
 		owner:     hidden.Visible(k.Owner),
-		own:       true,
+		owned:     true,
 		notBefore: k.NotBefore,
 	}
 	v.Owner = b.owner

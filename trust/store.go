@@ -62,7 +62,7 @@ type basis struct {
 	tier                Tier
 	document            string       // path or compiledIn, safe to print
 	owner               string       // safe to print
-	own                 bool         // the key is the user's own
+	owned               bool         // the key is the user's own
 	accepted            bool         // with the project's set
 	notBefore, notAfter time.Time    // zero notAfter: no end
 	until               time.Time    // the end of the grant or endorsement; zero: none
@@ -87,7 +87,7 @@ func (e *entry) own() *basis {
 		return nil
 	}
 	for _, x := range e.bases {
-		if x.own {
+		if x.owned {
 			return x
 		}
 	}

@@ -18,7 +18,7 @@ func (b *basis) window(claimed, now time.Time) (code diag.Code, reason string) {
 		return code, reason
 	}
 	switch {
-	case over && !b.own:
+	case over && !b.owned:
 		return diag.Expired, fmt.Sprintf("key expired on %s; the signature's own date (%s) is not proof that it was made earlier", stamp(b.notAfter), stamp(claimed))
 	case over && now.After(b.notAfter.Add(OwnGrace)):
 		return diag.Expired, fmt.Sprintf(

@@ -228,7 +228,7 @@ func (s *Store) judge(v Verdict, in Input, line sign.Line, now time.Time) Verdic
 		return v.Refuse(diag.Revoked, why)
 	}
 	why = s.fresh.stale(now)
-	if why != "" && !b.own && !in.Embedded {
+	if why != "" && !b.owned && !in.Embedded {
 		v.Reasons = nil
 		return v.Refuse(diag.Stale, why)
 	}

@@ -401,11 +401,11 @@ func (w *walker) single(
 ) error {
 	name := f.prefix + n.Name
 	index := slices.Index(n.Branches, b)
-	own := &frame{
-		prefix: f.prefix,
-		base:   base,
-		own:    map[string]any{},
-		err:    f.err,
+	inner := &frame{
+		prefix:   f.prefix,
+		base:     base,
+		assigned: map[string]any{},
+		err:      f.err,
 	}
 	in := invocation{
 		name:  name + "." + b.Name,
@@ -418,18 +418,18 @@ func (w *walker) single(
 	if err := w.count(in.name); err != nil {
 		return err
 	}
-	out, err := w.call(ctx, own, b.Action, in)
+	out, err := w.call(ctx, inner, b.Action, in)
 	if err != nil {
 		return err
 	}
 	d.Result = out.result
 	for _, k := range slices.Sorted(maps.Keys(b.Assign)) {
-		if d.Assign[k], err = w.render(b.Assign[k], w.scope(own, pr.step, map[string]any{"result": out.result})); err != nil {
+		if d.Assign[k], err = w.render(b.Assign[k], w.scope(inner, pr.step, map[string]any{"result": out.result})); err != nil {
 			return diag.New(diag.CodeOf(err), "assigning %s: %w", k, err)
 		}
 	}
-	maps.Copy(own.own, d.Assign)
-	return w.g.checkState(w.view(own), "the state after assign")
+	maps.Copy(inner.assigned, d.Assign)
+	return w.g.checkState(w.view(inner), "the state after assign")
 }
 
 // count counts a branch that is one action as a started node.
@@ -465,10 +465,10 @@ func (w *walker) block(
 	inner := w.frames[prefix]
 	if inner == nil {
 		inner = &frame{
-			prefix: prefix,
-			own:    map[string]any{},
-			cur:    b.Start,
-			err:    f.err,
+			prefix:   prefix,
+			assigned: map[string]any{},
+			cur:      b.Start,
+			err:      f.err,
 		}
 		w.frames[prefix] = inner
 	}
@@ -481,10 +481,10 @@ func (w *walker) block(
 	if inner.fail {
 		return diag.New(diag.ExecutionFailed, "the branch ended with status fail").WithDetail("data", inner.output)
 	}
-	d.Assign = inner.own
+	d.Assign = inner.assigned
 	d.Result = inner.output
 	if d.Result == nil {
-		d.Result = map[string]any(inner.own)
+		d.Result = map[string]any(inner.assigned)
 	}
 	return nil
 }

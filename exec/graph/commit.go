@@ -75,7 +75,7 @@ func (w *walker) commit(
 
 // apply changes a frame as a committed line states. The log's reader does the same.
 func (w *walker) apply(f *frame, _ string, d *committedData) {
-	maps.Copy(f.own, d.Assign)
+	maps.Copy(f.assigned, d.Assign)
 	f.cur = d.Next
 	if d.Output != nil || d.Fail {
 		f.output = d.Output
@@ -109,7 +109,7 @@ func (w *walker) failed(
 	n *Node,
 	pr *progress,
 	cause error,
-	took time.Duration,
+	duration time.Duration,
 ) error {
 	name := f.prefix + n.Name
 	e := nodeError(name, cause)
@@ -131,7 +131,7 @@ func (w *walker) failed(
 			d.Next = next
 		}
 	}
-	w.report(name, d.Step, "failed", string(e.Code)+": "+e.Message, took)
+	w.report(name, d.Step, "failed", string(e.Code)+": "+e.Message, duration)
 	w.mu.Lock()
 	err := w.log.Commit(ctx, evFailed, d)
 	if err == nil {

@@ -91,7 +91,7 @@ func Answer(
 	ctx context.Context,
 	project, id, node, text, by string,
 	now time.Time,
-) (run, asks string, answer any, err error) {
+) (run, question string, answer any, err error) {
 	return answerQuestion(ctx, project, id, node, text, by, now, false)
 }
 
@@ -100,7 +100,7 @@ func Decide(
 	ctx context.Context,
 	project, id, node, decision, by string,
 	now time.Time,
-) (run, asks string, answer any, err error) {
+) (run, question string, answer any, err error) {
 	return answerQuestion(ctx, project, id, node, decision, by, now, true)
 }
 
@@ -109,7 +109,7 @@ func answerQuestion(
 	project, id, node, text, by string,
 	now time.Time,
 	approval bool,
-) (run, asks string, answer any, err error) {
+) (run, question string, answer any, err error) {
 	s, q, err := openQuestion(ctx, project, id, node, approval)
 	if err != nil {
 		return "", "", nil, err
@@ -150,7 +150,7 @@ func late(ctx context.Context, project, id, run, node string, approval bool) err
 	s, err := Deepest(ctx, project, id)
 	if err != nil ||
 		s.ID != run ||
-		slices.ContainsFunc(s.asks, func(a askData) bool {
+		slices.ContainsFunc(s.questions, func(a askData) bool {
 			return a.Node == node &&
 				a.Approval == approval
 		}) {
@@ -172,25 +172,25 @@ func openQuestion(ctx context.Context, project, id, node string, approval bool) 
 	if err != nil {
 		return nil, nil, err
 	}
-	all := slices.Clone(s.asks)
-	s.asks = slices.DeleteFunc(s.asks, func(a askData) bool {
+	all := slices.Clone(s.questions)
+	s.questions = slices.DeleteFunc(s.questions, func(a askData) bool {
 		return a.Approval != approval
 	})
-	if len(s.asks) == 0 && len(all) > 0 {
+	if len(s.questions) == 0 && len(all) > 0 {
 		return nil, nil, otherKind(s.ID, all[0])
 	}
-	if len(s.asks) == 0 {
+	if len(s.questions) == 0 {
 		return nil, nil, diag.New(diag.ThreadState, "answering %s: it has no open question", s.ID).
 			WithReason("no_question").
 			WithDetail("state", s.State)
 	}
 	q := s.question(node)
-	if node == "" && len(s.asks) == 1 {
-		q = &s.asks[0]
+	if node == "" && len(s.questions) == 1 {
+		q = &s.questions[0]
 	}
 	if q == nil {
 		var open []string
-		for _, a := range s.asks {
+		for _, a := range s.questions {
 			open = append(open, a.Node)
 		}
 		return nil, nil, diag.New(diag.Usage, "answering %s: %q is not an open question; the open ones are %v", s.ID, node, open)

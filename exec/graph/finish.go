@@ -52,7 +52,7 @@ func (w *walker) finish(ctx context.Context, err error) (*Result, error) {
 	if err == nil {
 		r.Output = w.root.output
 		if r.Output == nil {
-			r.Output = map[string]any(w.root.own)
+			r.Output = map[string]any(w.root.assigned)
 		}
 		if w.root.fail {
 			err = diag.New(diag.ExecutionFailed, "running %s: the graph ended with status fail", w.g.Ref).WithDetail("output", r.Output)

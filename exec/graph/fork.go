@@ -64,7 +64,7 @@ func StartFork(
 			return nil, diag.New(diag.Usage, "forking %s: at line %d a branch is in flight; choose a line after the node was committed", f.Run, end+1)
 		}
 	}
-	state := w.root.own
+	state := w.root.assigned
 	maps.Copy(state, f.Set)
 	if err := g.checkState(state, "the state with the given values"); err != nil {
 		return nil, err

@@ -140,7 +140,7 @@ func (w *walker) hook(
 	if err != nil {
 		return nil, err
 	}
-	f := &frame{base: map[string]any{}, own: map[string]any{}}
+	f := &frame{base: map[string]any{}, assigned: map[string]any{}}
 	a := *h.Action
 	ref, t, err := w.resolve(within, f, &a, step, scope)
 	var data any

@@ -119,7 +119,7 @@ func (s *Summary) Questions() []OpenQuestion {
 	if s.State != StateSuspended && s.State != StateRunning {
 		return nil
 	}
-	for _, d := range s.asks {
+	for _, d := range s.questions {
 		if d.To == "person" {
 			out = append(out, OpenQuestion{s.ID, d.Node, d.Question, d.Choices, d.Schema, d.Expires, d.To, d.Approval, d.Tier, d.Rule, d.Change})
 		}

@@ -81,8 +81,8 @@ func Resume(
 // version of the graph.
 func (w *walker) completeState() {
 	for k, v := range w.g.State {
-		if _, ok := w.root.own[k]; !ok {
-			w.root.own[k] = v
+		if _, ok := w.root.assigned[k]; !ok {
+			w.root.assigned[k] = v
 		}
 	}
 }
@@ -196,7 +196,7 @@ func (w *walker) line(l *transcript.Line) error {
 		w.started = d
 		w.ended = ""
 		w.end = endData{}
-		w.root = &frame{nodes: w.g.Nodes, own: cloneMap(d.State), cur: d.Node}
+		w.root = &frame{nodes: w.g.Nodes, assigned: cloneMap(d.State), cur: d.Node}
 		w.errors = d.Errors
 		w.step = d.Steps
 	case evNode:
@@ -222,7 +222,7 @@ func (w *walker) line(l *transcript.Line) error {
 			return err
 		}
 		for k, v := range d.Set {
-			w.root.own[k] = v
+			w.root.assigned[k] = v
 		}
 	case evSuspended:
 		w.ended = StateSuspended
@@ -330,7 +330,7 @@ func (w *walker) frameOf(name string) *frame {
 	prefix := name[:i+1]
 	f := w.frames[prefix]
 	if f == nil {
-		f = &frame{prefix: prefix, base: map[string]any{}, own: map[string]any{}}
+		f = &frame{prefix: prefix, base: map[string]any{}, assigned: map[string]any{}}
 		w.frames[prefix] = f
 	}
 	return f
@@ -373,7 +373,7 @@ func (w *walker) changes(ctx context.Context, digest item.Digest) ([]transcript.
 
 // inject records values that a person sets.
 func (w *walker) inject(ctx context.Context) error {
-	state := cloneMap(w.root.own)
+	state := cloneMap(w.root.assigned)
 	b, err := jsonx.Marshal(state)
 	if err != nil {
 		return diag.New(diag.Internal, "setting the state: %w", err)
@@ -391,7 +391,7 @@ func (w *walker) inject(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	w.root.own = state
+	w.root.assigned = state
 	return nil
 }
 

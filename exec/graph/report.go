@@ -8,7 +8,7 @@ import (
 )
 
 // report sends a progress line.
-func (w *walker) report(name string, step int, status, text string, took time.Duration) {
+func (w *walker) report(name string, step int, status, text string, duration time.Duration) {
 	if w.p.Progress != nil {
 		w.p.Progress(Progress{
 			Run:      w.log.ID(),
@@ -18,7 +18,7 @@ func (w *walker) report(name string, step int, status, text string, took time.Du
 			Depth:    w.started.Depth,
 			Status:   status,
 			Text:     text,
-			Duration: took,
+			Duration: duration,
 		})
 	}
 }

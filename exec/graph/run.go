@@ -333,7 +333,7 @@ func Start(
 
 // begun records the start of the run.
 func (w *walker) begun(ctx context.Context) error {
-	w.root = &frame{nodes: w.g.Nodes, own: cloneMap(w.started.State), cur: w.started.Node}
+	w.root = &frame{nodes: w.g.Nodes, assigned: cloneMap(w.started.State), cur: w.started.Node}
 	w.errors = w.started.Errors
 	w.step = w.started.Steps
 	w.owed = w.joins(w.root, w.started.Node)

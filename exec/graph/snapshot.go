@@ -46,7 +46,7 @@ func (w *walker) snapshot(ctx context.Context, status, node string, end bool) {
 	var out bytes.Buffer
 	head.write(&out)
 	out.WriteString("\n## State\n\n")
-	out.WriteString(snapshotJSON(w.root.own))
+	out.WriteString(snapshotJSON(w.root.assigned))
 	if end {
 		if w.root.output != nil {
 			out.WriteString("\n## Output\n\n")

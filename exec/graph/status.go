@@ -38,8 +38,8 @@ type Summary struct {
 	// Thread is set if the run is the loop of a thread.
 	Thread bool `json:"thread,omitempty"`
 
-	asks []askData // open questions
-	held []heldSet // with which it started
+	questions []askData // open questions
+	held      []heldSet // with which it started
 }
 
 // StartedBy reports whether a caller with these permissions, or what it called, started
@@ -60,9 +60,9 @@ func (s *Summary) StartedBy(held policy.Held) bool {
 
 // Question is an open question of a run.
 func (s *Summary) question(node string) *askData {
-	for i := range s.asks {
-		if s.asks[i].Node == node {
-			return &s.asks[i]
+	for i := range s.questions {
+		if s.questions[i].Node == node {
+			return &s.questions[i]
 		}
 	}
 	return nil
@@ -173,12 +173,12 @@ func (s *Summary) add(project string, l *transcript.Line) error {
 	case evAsk:
 		var d askData
 		err := into(&d)
-		s.asks = append(s.asks, d)
+		s.questions = append(s.questions, d)
 		return err
 	case evAnswer:
 		var d answerData
 		err := into(&d)
-		s.asks = slices.DeleteFunc(s.asks, func(a askData) bool {
+		s.questions = slices.DeleteFunc(s.questions, func(a askData) bool {
 			return a.Node == d.Node
 		})
 		return err
@@ -186,7 +186,7 @@ func (s *Summary) add(project string, l *transcript.Line) error {
 		var d failedData
 		err := l.Decode(&d)
 		if err == nil && d.Edge != "retry" {
-			s.asks = slices.DeleteFunc(s.asks, func(a askData) bool {
+			s.questions = slices.DeleteFunc(s.questions, func(a askData) bool {
 				return isAbout(a.Node, d.Node)
 			})
 		}

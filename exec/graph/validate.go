@@ -146,7 +146,7 @@ func (v *validator) cycles(prefix string, nodes map[string]*Node, order []string
 		seen := map[string]int{}
 		var path []string
 		for at := name; at != "" && nodes[at] != nil && !done[at]; {
-			if i, again := seen[at]; again {
+			if i, repeated := seen[at]; repeated {
 				cycle := append(slices.Clone(path[i:]), at)
 				v.report(
 					nodes[cycle[0]].path,

@@ -51,14 +51,14 @@ type walker struct {
 
 // frame is a walk over one mapping of nodes: the nodes of the graph or of a branch.
 type frame struct {
-	prefix string // of the names of its nodes: "" or "check.fan."
-	nodes  map[string]*Node
-	base   map[string]any // the state when the branch started; nil at the root
-	own    map[string]any // what the frame assigned; at the root, the state
-	cur    string         // the next node, "" at the end
-	err    map[string]any // of the last error edge
-	output any            // of a return node
-	fail   bool           // its status
+	prefix   string // of the names of its nodes: "" or "check.fan."
+	nodes    map[string]*Node
+	base     map[string]any // the state when the branch started; nil at the root
+	assigned map[string]any // what the frame assigned; at the root, the state
+	cur      string         // the next node, "" at the end
+	err      map[string]any // of the last error edge
+	output   any            // of a return node
+	fail     bool           // its status
 }
 
 // progress is what the log states about a node that is in flight.
@@ -104,11 +104,11 @@ func newWalker(g *Graph, p Params) (*walker, error) {
 		w.depth = min(w.depth, p.Child.Left)
 	}
 	if g.Permissions != nil || g.Sandbox != nil {
-		own := policy.Grant{Caps: policy.Set{"rye.*", "rye.draft.*"}, Profile: g.Sandbox, Source: "graph " + g.Ref.ID}
+		grant := policy.Grant{Caps: policy.Set{"rye.*", "rye.draft.*"}, Profile: g.Sandbox, Source: "graph " + g.Ref.ID}
 		if g.Permissions != nil {
-			own.Caps = *g.Permissions
+			grant.Caps = *g.Permissions
 		}
-		w.held = w.held.With(own)
+		w.held = w.held.With(grant)
 	}
 	return w, nil
 }
@@ -458,10 +458,10 @@ func (w *walker) perform(
 // view returns the state as the nodes of a frame see it.
 func (w *walker) view(f *frame) map[string]any {
 	if f.base == nil {
-		return f.own
+		return f.assigned
 	}
 	out := cloneMap(f.base)
-	maps.Copy(out, f.own)
+	maps.Copy(out, f.assigned)
 	return out
 }
 

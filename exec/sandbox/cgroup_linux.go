@@ -36,7 +36,7 @@ var delegatedCgroup = sync.OnceValues(func() (*delegation, string) {
 	if err != nil || fs.Type != unix.CGROUP2_SUPER_MAGIC {
 		return nil, "not delegated: " + cgroupMount + " is not version 2 of cgroups"
 	}
-	own, err := ownCgroup()
+	path, err := ownCgroup()
 	if err != nil {
 		return nil, "not delegated: " + err.Error()
 	}
@@ -46,7 +46,7 @@ var delegatedCgroup = sync.OnceValues(func() (*delegation, string) {
 		return nil, "a seccomp filter of this container refuses clone3"
 	}
 	_, err = os.Stat("/run/systemd/system")
-	return delegationOf(cgroupMount, own, os.Geteuid() == 0 && err == nil)
+	return delegationOf(cgroupMount, path, os.Geteuid() == 0 && err == nil)
 })
 
 // ownCgroup returns the path of the cgroup of this process below the mount.
@@ -56,20 +56,20 @@ func ownCgroup() (string, error) {
 		return "", err
 	}
 	for line := range strings.Lines(string(b)) {
-		own, ok := strings.CutPrefix(strings.TrimRight(line, "\n"), "0::")
-		if ok && !strings.HasPrefix(own, "/..") {
-			return own, nil
+		path, ok := strings.CutPrefix(strings.TrimRight(line, "\n"), "0::")
+		if ok && !strings.HasPrefix(path, "/..") {
+			return path, nil
 		}
 	}
 	return "", errors.New("this process is in a cgroup that it does not see")
 }
 
-// delegationOf returns the cgroup own or the one above it, whichever can have children
+// delegationOf returns the cgroup at path or the one above it, whichever can have children
 // with limits. The one above is the usual case: a cgroup with processes cannot give
 // controllers to children. With marked, only a cgroup that systemd has marked as delegated is
 // used: root can write all of them, and the cgroups of systemd must not be changed.
-func delegationOf(mount, own string, marked bool) (*delegation, string) {
-	dirs := []string{filepath.Join(mount, own)}
+func delegationOf(mount, path string, marked bool) (*delegation, string) {
+	dirs := []string{filepath.Join(mount, path)}
 	if dirs[0] != mount {
 		dirs = append(dirs, filepath.Dir(dirs[0]))
 	}

@@ -247,7 +247,7 @@ func (l *layout) protect() {
 		for _, p := range found.fixed {
 			l.mounts[p] = mounted{do: confine.ReadOnly, in: found.in(p)}
 		}
-		for _, p := range found.own {
+		for _, p := range found.kept {
 			l.mounts[p] = mounted{do: confine.Writable, in: found.in(p)}
 		}
 		for _, p := range found.secret {

@@ -85,8 +85,8 @@ func (w *wrapped) enclosed(c *cgroup) {
 	if applies && !c.in.pids {
 		w.missing(layerCgroup + ".pids")
 	}
-	own := w.spec.Namespaces && (os.Geteuid() != 0 || pidMax(l.Processes) > 0)
-	if !own && !(applies && c.in.pids) {
+	separate := w.spec.Namespaces && (os.Geteuid() != 0 || pidMax(l.Processes) > 0)
+	if !separate && !(applies && c.in.pids) {
 		w.missing("rlimit.nproc") // processes are measured only: the kernel does not apply it to root, and outside a namespace it includes all processes of the user
 	}
 }

@@ -25,7 +25,7 @@ const (
 type guarded struct {
 	fixed  []string // not writable, with everything below
 	secret []string // not readable either
-	own    []string // writable, but not to be renamed, replaced or removed
+	kept   []string // writable, but not to be renamed, replaced or removed
 	// links are the protected paths that are symbolic links, with their targets. Nothing
 	// can be mounted on a link: the program can replace it, which is found afterwards.
 	links map[string]string
@@ -120,7 +120,7 @@ func (g *guard) find(project, root string, base *anchor) guarded {
 	}
 	out.parents = map[string]identity{}
 	want := map[string]bool{}
-	for _, p := range slices.Concat(out.fixed, out.secret, out.own, slices.Collect(maps.Keys(out.links)), slices.Collect(maps.Keys(out.pinned))) {
+	for _, p := range slices.Concat(out.fixed, out.secret, out.kept, slices.Collect(maps.Keys(out.links)), slices.Collect(maps.Keys(out.pinned))) {
 		want[filepath.Dir(p)] = true
 	}
 	for _, v := range g.visited {
@@ -220,7 +220,7 @@ func (g guarded) within(root string) guarded {
 	}
 	fixed := nearest(g.fixed)
 	secret := nearest(g.secret)
-	own := nearest(g.own)
+	own := nearest(g.kept)
 	switch {
 	case secret > 0 && secret >= max(fixed, own):
 		return guarded{secret: []string{root}, complete: true}
@@ -242,7 +242,7 @@ func (g guarded) within(root string) guarded {
 	return guarded{
 		fixed:    inside(g.fixed),
 		secret:   inside(g.secret),
-		own:      inside(g.own),
+		kept:     inside(g.kept),
 		links:    links,
 		pinned:   pinned,
 		complete: g.complete,
@@ -316,7 +316,7 @@ func (g *guard) entry(rel string, isDir, installed bool) bool {
 		return false
 	case name == ".git" && isDir:
 		g.pin(abs)
-		g.out.own = append(g.out.own, abs)
+		g.out.kept = append(g.out.kept, abs)
 		g.repository(rel)
 		return false
 	case name == ".ai" && isDir:
@@ -425,7 +425,7 @@ func exists(p string) bool {
 // items finds the directories of .ai in which a program may write: the directories of kinds.
 func (g *guard) items(rel string) {
 	key := walkKey{g.root, rel}
-	if g.again(key) {
+	if g.revisits(key) {
 		return
 	}
 	w := &walk{}
@@ -461,7 +461,7 @@ func (g *guard) item(rel, at string, isDir bool) bool {
 		g.out.secret = append(g.out.secret, abs)
 		return false
 	case child && isDir && ok && row.Only:
-		g.out.own = append(g.out.own, abs)
+		g.out.kept = append(g.out.kept, abs)
 		return true
 	case !child && ok && matched == at && !row.Only:
 		g.out.fixed = append(g.out.fixed, abs)

@@ -38,7 +38,7 @@ const (
 )
 
 // again repeats the last search at a key, and reports false if it must be made again.
-func (g *guard) again(key walkKey) bool {
+func (g *guard) revisits(key walkKey) bool {
 	w := g.seen.walk(key)
 	if w == nil || w.count > g.left || !w.unchanged() {
 		return false

@@ -94,11 +94,11 @@ func TestWalks(t *testing.T) {
 		}
 		g := newGuard(nil, seen, nil, CommitRepositories)
 		g.root = dir
-		if !g.again(walkKey{dir, ".ai"}) || g.left != protectedEntries-w.count {
+		if !g.revisits(walkKey{dir, ".ai"}) || g.left != protectedEntries-w.count {
 			t.Fatal("the walk is not repeated")
 		}
-		if again := findProtected(dir, dir, nil, seen); !slices.Equal(again.fixed, before.fixed) || !slices.Equal(again.own, before.own) {
-			t.Errorf("again: %q %q, want %q %q", again.fixed, again.own, before.fixed, before.own)
+		if again := findProtected(dir, dir, nil, seen); !slices.Equal(again.fixed, before.fixed) || !slices.Equal(again.kept, before.kept) {
+			t.Errorf("again: %q %q, want %q %q", again.fixed, again.kept, before.fixed, before.kept)
 		}
 		if err := c.do(dir); err != nil {
 			t.Fatal(err)
@@ -128,8 +128,8 @@ func TestWalkOfAnotherTable(t *testing.T) {
 		return policy.Protected(rel)
 	}
 	want := findProtected(dir, dir, nothing, nil)
-	if got := findProtected(dir, dir, nothing, seen); !slices.Equal(got.fixed, want.fixed) || !slices.Equal(got.own, want.own) {
-		t.Errorf("%q %q, want %q %q", got.fixed, got.own, want.fixed, want.own)
+	if got := findProtected(dir, dir, nothing, seen); !slices.Equal(got.fixed, want.fixed) || !slices.Equal(got.kept, want.kept) {
+		t.Errorf("%q %q, want %q %q", got.fixed, got.kept, want.fixed, want.kept)
 	}
 }
 
@@ -146,8 +146,8 @@ func TestStoredListingsFindChanges(t *testing.T) {
 		before := findProtected(dir, dir, nil, first)
 		first.save(time.Now())
 		l := Stored(store)
-		if got := findProtected(dir, dir, nil, l); !slices.Equal(got.fixed, before.fixed) || !slices.Equal(got.own, before.own) || l.unsaved != 0 {
-			t.Errorf("%q %q, want %q %q", got.fixed, got.own, before.fixed, before.own)
+		if got := findProtected(dir, dir, nil, l); !slices.Equal(got.fixed, before.fixed) || !slices.Equal(got.kept, before.kept) || l.unsaved != 0 {
+			t.Errorf("%q %q, want %q %q", got.fixed, got.kept, before.fixed, before.kept)
 		}
 		if err := c.do(dir); err != nil {
 			t.Fatal(err)

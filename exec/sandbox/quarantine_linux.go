@@ -71,11 +71,11 @@ func quarantine(
 		if to == "" {
 			return nil, fmt.Errorf("there is no directory for %s", added[0])
 		}
-		again, failed := q.all(added, after)
+		repeat, failed := q.all(added, after)
 		if failed != nil {
 			return q.moved, failed
 		}
-		if !again {
+		if !repeat {
 			return q.moved, err
 		}
 	}
@@ -117,7 +117,7 @@ func (q *mover) close() {
 }
 
 // all moves the paths. It reports whether one was not there any more.
-func (q *mover) all(added []string, found guarded) (again bool, err error) {
+func (q *mover) all(added []string, found guarded) (repeat bool, err error) {
 	if q.dir == nil {
 		if q.dir, err = newIn(q.project, q.to); err != nil {
 			return false, err
@@ -126,7 +126,7 @@ func (q *mover) all(added []string, found guarded) (again bool, err error) {
 	for _, p := range added {
 		rel, err := filepath.Rel(q.root.path, p)
 		if err != nil {
-			return again, err
+			return repeat, err
 		}
 		name := fmt.Sprintf(
 			"%03d-%s",
@@ -137,12 +137,12 @@ func (q *mover) all(added []string, found guarded) (again bool, err error) {
 		case err == nil:
 			q.moved = append(q.moved, p)
 		case vanished(err):
-			again = true
+			repeat = true
 		default:
-			return again, err
+			return repeat, err
 		}
 	}
-	return again, nil
+	return repeat, nil
 }
 
 // errReplaced states that a directory is not the one which the search listed.

@@ -178,9 +178,9 @@ func (b *ruleBuilder) writable(root string, found guarded) {
 	if b.split(root, slices.Concat(found.fixed, b.hidden), b.write) {
 		b.missing(MissingEntries)
 	}
-	for _, own := range found.own { // of .ai, the directories of the kinds
-		if slices.ContainsFunc(found.fixed, func(p string) bool { return below(p, own) }) {
-			b.split(own, slices.Concat(found.fixedBelow(own), b.hidden), b.write)
+	for _, dir := range found.kept { // of .ai, the directories of the kinds
+		if slices.ContainsFunc(found.fixed, func(p string) bool { return below(p, dir) }) {
+			b.split(dir, slices.Concat(found.fixedBelow(dir), b.hidden), b.write)
 		}
 	}
 }

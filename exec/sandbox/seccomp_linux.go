@@ -116,8 +116,8 @@ func refuseSetID(c modeCall, outside bool) []bpf.Instruction {
 		check = append([]bpf.Instruction{load(c.flags), creates}, check...)
 	}
 	check = append(check, allow)
-	own := bpf.JumpIf{Cond: bpf.JumpEqual, Val: c.number, SkipFalse: uint8(len(check))}
-	return append([]bpf.Instruction{own}, check...)
+	isCall := bpf.JumpIf{Cond: bpf.JumpEqual, Val: c.number, SkipFalse: uint8(len(check))}
+	return append([]bpf.Instruction{isCall}, check...)
 }
 
 // reservations are the commands of ioctl that reserve space of a file system, or have each

@@ -28,8 +28,8 @@ var prepared sync.Map
 // killed processes left there.
 func (b Base) tempFolder() (*openat.Folder, error) {
 	at := Base{dir: b.temp, perm: b.perm}
-	_, again := prepared.LoadOrStore(at.Path(b.inner), true)
-	if again {
+	_, found := prepared.LoadOrStore(at.Path(b.inner), true)
+	if found {
 		if tmp, err := at.existing(b.inner); err == nil {
 			return tmp, nil
 		}

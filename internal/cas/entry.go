@@ -145,8 +145,8 @@ func (e *entry) otherName(root *openat.Dir, at string) bool {
 		for _, f := range e.files {
 			turned := f
 			turned.Exec = !f.Exec
-			own := rel == at+"/"+f.Rel && matches(root, rel, f)
-			other = !own && (matches(root, rel, f) || matches(root, rel, turned))
+			written := rel == at+"/"+f.Rel && matches(root, rel, f)
+			other = !written && (matches(root, rel, f) || matches(root, rel, turned))
 		}
 		return nil
 	})

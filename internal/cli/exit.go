@@ -70,9 +70,9 @@ func (u *UI) finish(ctx context.Context, err error) int {
 	}
 	e := diag.Typed(err)
 	status := ExitStatus(e.Code)
-	var own *statusError
-	if errors.As(err, &own) {
-		status = own.status
+	var stated *statusError
+	if errors.As(err, &stated) {
+		status = stated.status
 	}
 	cancelled := e.Code == diag.Cancelled ||
 		errors.Is(err, context.Canceled) ||

@@ -109,8 +109,8 @@ func Words(
 	for _, l := range lines(q.Text) {
 		b.WriteString("  " + l + "\n")
 	}
-	again := q.offer()
-	prompt := b.String() + again
+	offer := q.offer()
+	prompt := b.String() + offer
 	for ctx.Err() == nil {
 		line, err := ask(prompt + "Answer: ")
 		if err != nil {
@@ -124,27 +124,27 @@ func Words(
 				c = nil
 			}
 		}
-		prompt = again
+		prompt = offer
 		switch {
 		case c != nil && c.Permits && q.Word != "" && c.Confirm == "" && !strings.EqualFold(line, q.Word) && c == q.choice(q.Word):
-			prompt = "This needs the word " + q.Word + ".\n" + again
+			prompt = "This needs the word " + q.Word + ".\n" + offer
 		case c != nil:
 			ok, err := confirmed(ask, q, c, line)
 			if err != nil || ok {
 				return Answer{Key: c.Key, Text: rest}, err
 			}
 		case strings.EqualFold(line, "d") && q.Details != nil:
-			prompt = strings.Join(lines(strings.Join(q.Details, "\n")), "\n") + "\n" + again
+			prompt = strings.Join(lines(strings.Join(q.Details, "\n")), "\n") + "\n" + offer
 		case line == "?":
-			prompt = strings.Join(q.help(), "\n") + "\n" + again
+			prompt = strings.Join(q.help(), "\n") + "\n" + offer
 		case q.Check != nil:
 			why := q.Check(line)
 			if why == "" {
 				return Answer{Text: line}, nil
 			}
-			prompt = "This is not an answer: " + hidden.Visible(why) + ".\n" + again
+			prompt = "This is not an answer: " + hidden.Visible(why) + ".\n" + offer
 		default:
-			prompt = "This is not an answer.\n" + again
+			prompt = "This is not an answer.\n" + offer
 		}
 	}
 	return Answer{}, ctx.Err()

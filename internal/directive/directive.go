@@ -243,20 +243,20 @@ func mergeSandbox(base, child *policy.Profile) *policy.Profile {
 
 // byName returns the inputs of both. An input of the child replaces the base's of its name.
 func byName(base, child []item.Input) []item.Input {
-	own := map[string]item.Input{}
+	replaced := map[string]item.Input{}
 	for _, in := range child {
-		own[in.Name] = in
+		replaced[in.Name] = in
 	}
 	var out []item.Input
 	for _, in := range base {
-		if mine, ok := own[in.Name]; ok {
+		if mine, ok := replaced[in.Name]; ok {
 			in = mine
-			delete(own, in.Name)
+			delete(replaced, in.Name)
 		}
 		out = append(out, in)
 	}
 	for _, in := range child {
-		if _, left := own[in.Name]; left {
+		if _, left := replaced[in.Name]; left {
 			out = append(out, in)
 		}
 	}

@@ -195,15 +195,15 @@ func (e *Extractor) hasField(toolType, name string) bool {
 // resembled returns the name of a field that the file does not have and that a name
 // differs from in one or two characters, "" if none. Short names resemble too many words.
 func (e *Extractor) resembled(name string, m *item.Metadata) string {
-	own := strings.Trim(name, "_")
+	trimmed := strings.Trim(name, "_")
 	if e.hasField(m.ToolType, name) ||
-		e.hasField(m.ToolType, own) ||
+		e.hasField(m.ToolType, trimmed) ||
 		e.supplies(name) ||
-		e.supplies(own) {
+		e.supplies(trimmed) {
 		return ""
 	}
 	for c := range e.fields(m.ToolType) {
-		if resembles(name, own, c, m) {
+		if resembles(name, trimmed, c, m) {
 			return c
 		}
 	}
@@ -212,7 +212,7 @@ func (e *Extractor) resembled(name string, m *item.Metadata) string {
 			continue
 		}
 		for _, c := range r.From {
-			if resembles(name, own, c, m) {
+			if resembles(name, trimmed, c, m) {
 				return c
 			}
 		}
@@ -222,7 +222,7 @@ func (e *Extractor) resembled(name string, m *item.Metadata) string {
 
 // resembles reports whether a name, own without underscores around it, is a spelling of a
 // field that the item does not have.
-func resembles(name, own, field string, m *item.Metadata) bool {
+func resembles(name, trimmed, field string, m *item.Metadata) bool {
 	plain := strings.Trim(field, "_")
 	most := 0 // typing errors
 	switch {
@@ -233,7 +233,7 @@ func resembles(name, own, field string, m *item.Metadata) bool {
 	default:
 		return false
 	}
-	diff := utf8.RuneCountInString(own) - utf8.RuneCountInString(plain)
+	diff := utf8.RuneCountInString(trimmed) - utf8.RuneCountInString(plain)
 	if diff > most || -diff > most {
 		return false
 	}
@@ -241,6 +241,6 @@ func resembles(name, own, field string, m *item.Metadata) bool {
 	if has || constant(name) != constant(field) {
 		return false
 	}
-	d := suggest.Distance(own, plain)
+	d := suggest.Distance(trimmed, plain)
 	return d > 0 && d <= most
 }

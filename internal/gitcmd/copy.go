@@ -30,19 +30,19 @@ func (r *Repo) CopyTo(
 	if err != nil {
 		return nil, err
 	}
-	own := filepath.Join(dir, ".git")
+	gitDir := filepath.Join(dir, ".git")
 	var failed error
 	for _, name := range []string{"hooks", "info", filepath.Join("objects", "info")} { // protected paths must exist to be protected
-		failed = errors.Join(failed, os.MkdirAll(filepath.Join(own, name), 0o700))
+		failed = errors.Join(failed, os.MkdirAll(filepath.Join(gitDir, name), 0o700))
 	}
 	failed = errors.Join(failed, os.WriteFile(
-		filepath.Join(own, "objects", "info", "alternates"),
+		filepath.Join(gitDir, "objects", "info", "alternates"),
 		[]byte(filepath.ToSlash(r.Objects())+"\n"),
 		0o600,
 	))
 	b, err := openat.ReadRegular(filepath.Join(r.CommonDir, "shallow"), openat.MaxText)
 	if err == nil {
-		failed = errors.Join(failed, os.WriteFile(filepath.Join(own, "shallow"), b, 0o600))
+		failed = errors.Join(failed, os.WriteFile(filepath.Join(gitDir, "shallow"), b, 0o600))
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		failed = errors.Join(failed, err)
 	}

@@ -43,8 +43,8 @@ func (g *Git) guarded(
 // remote is guarded for commands that reach a remote.
 func (g *Git) remote(ctx context.Context, args ...string) ([]byte, error) {
 	allowed := transports
-	if own, ok := proc.Lookup(g.env, "GIT_ALLOW_PROTOCOL"); ok {
-		allowed = own
+	if protocols, ok := proc.Lookup(g.env, "GIT_ALLOW_PROTOCOL"); ok {
+		allowed = protocols
 	}
 	return g.guardedOver(ctx, allowed, nil, args...)
 }

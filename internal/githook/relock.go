@@ -12,7 +12,7 @@ import (
 // get their entries too: the lock of the work tree may not be staged.
 func (r *run) relock(ctx context.Context) (err error) {
 	index := signedIndex{r.files, map[string][]byte{}}
-	refs := slices.Clone(r.own)
+	refs := slices.Clone(r.signed)
 	for _, s := range r.todo {
 		index.signed[s.out.Rel] = s.out.Bytes
 		refs = append(refs, s.it.Ref)

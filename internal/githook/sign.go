@@ -105,14 +105,14 @@ type staged struct {
 type run struct {
 	Project
 	*session
-	rels  []string   // candidates, below .ai
-	gone  bool       // files below .ai are deleted
-	own   []item.Ref // candidates that the user has signed before
-	files *verify.GitFiles
-	tools func() (*tools, error) // begun when the index is open
-	verbs *primary.Verbs
-	todo  []staged
-	lock  *LockChange // nil if it does not change
+	rels   []string   // candidates, below .ai
+	gone   bool       // files below .ai are deleted
+	signed []item.Ref // candidates that the user has signed before
+	files  *verify.GitFiles
+	tools  func() (*tools, error) // begun when the index is open
+	verbs  *primary.Verbs
+	todo   []staged
+	lock   *LockChange // nil if it does not change
 
 	lockBlob *gitcmd.Blob
 }
@@ -390,8 +390,8 @@ func (r *run) prepare(ctx context.Context, rels []string) error {
 		if res.todo != nil {
 			r.todo = append(r.todo, *res.todo)
 		}
-		if res.own != nil {
-			r.own = append(r.own, *res.own)
+		if res.signed != nil {
+			r.signed = append(r.signed, *res.signed)
 		}
 	}
 	return ctx.Err()
@@ -426,7 +426,7 @@ type result struct {
 	it     *resolve.Item // to be signed, or nil
 	differ *difference   // of it and its file, nil if the texts are the same
 	todo   *staged       // nil if nothing is to be written
-	own    *item.Ref     // an item that the user has signed before
+	signed *item.Ref     // an item that the user has signed before
 	err    error
 }
 
@@ -484,7 +484,7 @@ func (r *run) item(ctx context.Context, it *resolve.Item) (res result) {
 		res.report.Findings = it.Findings
 	case it.Verdict.OK():
 		if r.verbs.LastSigner(it, sign.Fingerprint{}) == primary.OwnSigner {
-			res.own = &it.Ref
+			res.signed = &it.Ref
 		}
 	case theirs:
 		res.report.Status = Kept

@@ -35,7 +35,7 @@ func (c *Client) persist(
 			res.Attempts = n
 			res.RetryAfter = retryAfter(res.Header, c.p.Now())
 		}
-		if !r.again(n, res, err) {
+		if !r.retries(n, res, err) {
 			return res, attempted(err, n)
 		}
 		wait := r.Retry.wait(n, c.p.Random())
@@ -54,8 +54,8 @@ func (c *Client) persist(
 	}
 }
 
-// again reports whether another attempt may follow attempt n.
-func (r *Request) again(n int, res *Response, err error) bool {
+// retries reports whether another attempt may follow attempt n.
+func (r *Request) retries(n int, res *Response, err error) bool {
 	if n >= r.Retry.Attempts || !r.repeatable() {
 		return false
 	}

@@ -104,8 +104,8 @@ func parsePEM(file string, b []byte) (Key, error) {
 	}
 	k := Key{Public: block.Bytes[len(prefix):], Path: file}
 	k.Prints = []string{Print(pem.EncodeToMemory(&pem.Block{Type: block.Type, Bytes: block.Bytes}))}
-	if own := Print(b); own != k.Prints[0] {
-		k.Prints = append(k.Prints, own)
+	if asWritten := Print(b); asWritten != k.Prints[0] {
+		k.Prints = append(k.Prints, asWritten)
 	}
 	return k, nil
 }

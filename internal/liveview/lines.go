@@ -85,7 +85,7 @@ func seconds(d time.Duration) string {
 }
 
 // took renders how long something lasted.
-func took(d time.Duration) string {
+func elapsed(d time.Duration) string {
 	switch {
 	case d < time.Second:
 		return fmt.Sprintf("%d ms", d.Milliseconds())
@@ -175,7 +175,7 @@ func (v *View) call(b *activity.Block) []string {
 		color = "31"
 		why = b.Text
 	}
-	lasted := took(b.Took(b.Ended))
+	lasted := elapsed(b.Took(b.Ended))
 	name := oneLine(b.Title)
 	args := oneLine(b.Args)
 	var out []string
@@ -334,7 +334,7 @@ func (v *View) node(b *activity.Block) string {
 	}
 	lasted := ""
 	if d := b.Took(b.Ended); d >= 100*time.Millisecond {
-		lasted = took(d)
+		lasted = elapsed(d)
 	}
 	if b.Total > 0 && b.State == activity.Done {
 		entries := fmt.Sprintf("%d/%d", b.Done, b.Total)

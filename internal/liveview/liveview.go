@@ -338,7 +338,7 @@ func (v *View) open(
 }
 
 func (v *View) openLine(b *activity.Block, now time.Time, width int) string {
-	took := fmt.Sprintf("%8s", seconds(b.Took(now)))
+	elapsed := fmt.Sprintf("%8s", seconds(b.Took(now)))
 	switch b.Kind {
 	case activity.Child:
 		sub := v.p.Tree.Log(b.ID)
@@ -356,7 +356,7 @@ func (v *View) openLine(b *activity.Block, now time.Time, width int) string {
 		return v.aligned(
 			"◌ "+v.bold(oneLine(b.Args)),
 			state,
-			"$"+activity.Money(spent)+took,
+			"$"+activity.Money(spent)+elapsed,
 			width,
 		)
 	case activity.Node:
@@ -371,7 +371,7 @@ func (v *View) openLine(b *activity.Block, now time.Time, width int) string {
 			if b.Failures > 0 {
 				what += fmt.Sprintf(", %d failed", b.Failures)
 			}
-			return v.aligned(indent+"◌ "+v.bold(name), what, took, width)
+			return v.aligned(indent+"◌ "+v.bold(name), what, elapsed, width)
 		}
 		detail := ""
 		sub := v.p.Tree.Log(b.ID)
@@ -384,14 +384,14 @@ func (v *View) openLine(b *activity.Block, now time.Time, width int) string {
 		return v.aligned(
 			indent+"◌ node "+position(b)+" "+v.bold(name),
 			detail,
-			took,
+			elapsed,
 			width,
 		)
 	}
 	return v.aligned(
 		"◌ "+v.bold(oneLine(b.Title)),
 		oneLine(b.Args),
-		took,
+		elapsed,
 		width,
 	)
 }

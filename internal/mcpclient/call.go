@@ -49,7 +49,7 @@ func (c *client) callStub(
 	if err != nil {
 		return nil, err
 	}
-	for again := true; ; again = false {
+	for retry := true; ; retry = false {
 		session, err := c.checked(ctx, it, stub, server, in)
 		if err != nil {
 			return nil, err
@@ -65,7 +65,7 @@ func (c *client) callStub(
 				data["warnings"] = problems
 			}
 			return data, nil
-		case again && forgotten(err):
+		case retry && forgotten(err):
 			session.Close() // the server refused the session before it read the call
 		default:
 			return nil, err
@@ -161,7 +161,7 @@ func (c *client) checked(
 	dial := func(ctx context.Context) (*Session, error) {
 		return Connect(ctx, o, s)
 	}
-	for again := true; ; again = false {
+	for retry := true; ; retry = false {
 		session, err := c.p.Pool.Get(ctx, poolKey(s, o), dial)
 		if err != nil {
 			return nil, err
@@ -170,7 +170,7 @@ func (c *client) checked(
 		if err == nil {
 			return session, unchanged(it, stub, tools)
 		}
-		if !again || session.Alive() || ctx.Err() != nil {
+		if !retry || session.Alive() || ctx.Err() != nil {
 			return nil, err
 		}
 	}

@@ -75,7 +75,7 @@ func Connect(ctx context.Context, o Options, s *Server) (*Session, error) {
 		if diag.CodeOf(first) == "" || diag.CodeOf(first) == diag.Timeout {
 			first = err
 		}
-		if !again(err) || within.Err() != nil {
+		if !retryable(err) || within.Err() != nil {
 			break
 		}
 	}
@@ -85,8 +85,8 @@ func Connect(ctx context.Context, o Options, s *Server) (*Session, error) {
 	return nil, first
 }
 
-// again reports whether another attempt may succeed.
-func again(err error) bool {
+// retryable reports whether another attempt may succeed.
+func retryable(err error) bool {
 	var e *diag.Error
 	return errors.As(err, &e) && e.Details[detailAgain] == true
 }
@@ -96,16 +96,16 @@ const detailAgain = "other_protocol"
 
 func connectOnce(ctx context.Context, o Options, s *Server, a attempt) (*Session, error) {
 	// The session's own context ends with the session, or when it cannot be opened.
-	own, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	bound, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	session := &Session{
 		server:  s,
 		cancel:  cancel,
 		ended:   make(chan struct{}),
 		listing: make(chan struct{}, 1),
 	}
-	t, err := session.transport(own, o, a)
+	t, err := session.transport(bound, o, a)
 	if err == nil {
-		err = session.begin(ctx, own, o, t, a)
+		err = session.begin(ctx, bound, o, t, a)
 	}
 	switch {
 	case err == nil:
@@ -123,9 +123,9 @@ func connectOnce(ctx context.Context, o Options, s *Server, a attempt) (*Session
 	return session, nil
 }
 
-// begin connects within the limits of ctx and the attempt. own is the context of
+// begin connects within the limits of ctx and the attempt. bound is the context of
 // the session.
-func (s *Session) begin(ctx, own context.Context, o Options, t mcp.Transport, a attempt) error {
+func (s *Session) begin(ctx, bound context.Context, o Options, t mcp.Transport, a attempt) error {
 	stop := context.AfterFunc(ctx, s.cancel)
 	late := func() bool { return false }
 	if s.web != nil && a.probe > 0 { // a process answers both attempts; a remote server needs a new connection
@@ -134,12 +134,12 @@ func (s *Session) begin(ctx, own context.Context, o Options, t mcp.Transport, a 
 	}
 	var err error
 	s.cs, err = s.client(o).Connect(
-		own,
+		bound,
 		t,
 		&mcp.ClientSessionOptions{ProtocolVersion: a.version},
 	)
 	if tooLate := late(); (!stop() || tooLate) && err == nil {
-		err = context.Canceled // too late: own is cancelled
+		err = context.Canceled // too late: bound is cancelled
 	}
 	return s.began(ctx, err, a)
 }

@@ -83,8 +83,8 @@ func (w *walk) visit(ctx context.Context, m Module) {
 
 // required returns the requirements of m. It waits for a free slot.
 func (w *walk) required(ctx context.Context, m Module) ([]Module, error) {
-	if own, member := w.root.Members[m.ID]; member {
-		return own, nil
+	if dir, member := w.root.Members[m.ID]; member {
+		return dir, nil
 	}
 	select {
 	case w.slots <- struct{}{}:

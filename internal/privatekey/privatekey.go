@@ -82,12 +82,12 @@ func wholeKeyLine(b []byte) int {
 			return 0
 		}
 		line += bytes.Count(rest[:at], []byte{'\n'})
-		own := at == 0 || rest[at-1] == '\n' || rest[at-1] == 0 // a member of an archive
+		starts := at == 0 || rest[at-1] == '\n' || rest[at-1] == 0 // a member of an archive
 		label, _, ok := bytes.Cut(
 			rest[at+len("-----BEGIN "):],
 			[]byte("-----"),
 		)
-		if own &&
+		if starts &&
 			ok &&
 			len(label) < 64 &&
 			bytes.Contains(label, []byte("PRIVATE KEY")) {

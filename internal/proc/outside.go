@@ -54,8 +54,8 @@ func (o *Outside) keeps(dir string, root fs.FileInfo, follow links.Seen) bool {
 	}
 	out := outside(dir, []string{o.root}, follow)
 	// A link that changed meanwhile must not leave a result about another directory.
-	again, still := stat(dir)
-	if known && still && same(again, info) {
+	present, still := stat(dir)
+	if known && still && same(present, info) {
 		o.seen[dir] = examined{info, root, out}
 	} else {
 		delete(o.seen, dir)

@@ -143,7 +143,7 @@ func certain(it *resolve.Item, arg string) bool {
 		slices.Contains(tmpl.Names(), name) {
 		return false
 	}
-	if _, own := it.Meta.Config[name]; own {
+	if _, configured := it.Meta.Config[name]; configured {
 		return false
 	}
 	return slices.Contains(declared(&it.Meta), name)

@@ -13,7 +13,7 @@ import (
 type record struct {
 	rel    string
 	stamp  stamp
-	again  bool // read it again: it may have changed without its stamp, or was not readable
+	stale  bool // read it again: it may have changed without its stamp, or was not readable
 	digest item.Digest
 	seg    int
 	doc    uint32 // number in the segment, none for a file that is not an item
@@ -111,14 +111,14 @@ func (u *update) compareStamp(root *space.Root, i int, now time.Time) bool {
 	r := &u.next.records[i]
 	old := u.before[i]
 	s, ok := stampOf(root, u.files[i])
-	if old != nil && ok && !old.again && s == old.stamp {
+	if old != nil && ok && !old.stale && s == old.stamp {
 		*r = *old
 		return false
 	}
 	*r = record{
 		rel:   u.files[i].rel,
 		stamp: s,
-		again: !ok || s.racy(now),
+		stale: !ok || s.racy(now),
 		doc:   none,
 	}
 	return true
@@ -154,7 +154,7 @@ func (u *update) take(n int, c *content, d *document, same bool) {
 	old := u.before[n]
 	r.digest = c.digest
 	if c.err != nil {
-		r.again = true
+		r.stale = true
 	}
 	switch {
 	case same:

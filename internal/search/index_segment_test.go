@@ -125,7 +125,7 @@ func FuzzSegment(fz *testing.F) {
 func FuzzState(fz *testing.F) {
 	f := bootFields()
 	s, _ := openSegment(string(sample(f)), f)
-	h := &rootIndex{segs: []*segment{s}, records: []record{{rel: "a", doc: 3}, {rel: "b", doc: none, again: true}}}
+	h := &rootIndex{segs: []*segment{s}, records: []record{{rel: "a", doc: 3}, {rel: "b", doc: none, stale: true}}}
 	whole := encodeState(h, []string{"x"})
 	for _, b := range [][]byte{whole, whole[:20], []byte(stateMagic), {}} {
 		fz.Add(b)

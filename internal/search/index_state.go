@@ -26,7 +26,7 @@ func encodeState(h *rootIndex, names []string) []byte {
 	for i := range h.records {
 		r := &h.records[i]
 		out = appendText(out, r.rel)
-		for _, v := range []uint64{uint64(r.stamp.size), uint64(r.stamp.mtime), uint64(r.stamp.changed), r.stamp.inode, uint64(r.stamp.sig), flag(r.again), uint64(r.seg), uint64(r.doc)} {
+		for _, v := range []uint64{uint64(r.stamp.size), uint64(r.stamp.mtime), uint64(r.stamp.changed), r.stamp.inode, uint64(r.stamp.sig), flag(r.stale), uint64(r.seg), uint64(r.doc)} {
 			number(v)
 		}
 		out = append(out, r.digest[:]...)
@@ -78,7 +78,7 @@ func (r *record) decode(c *cursor) {
 		inode:   c.number(),
 		sig:     int64(c.number()),
 	}
-	r.again = c.number() != 0
+	r.stale = c.number() != 0
 	r.seg = int(c.number())
 	r.doc = uint32(c.number())
 	copy(r.digest[:], c.bytes(uint64(len(item.Digest{}))))

@@ -129,7 +129,7 @@ func TestStampThatLies(t *testing.T) {
 				r := &known.rootIndex.records[i]
 				f := file{rel: r.rel}
 				r.stamp, _ = stampOf(x.p.Resolver.Roots()[0], f)
-				r.again = again
+				r.stale = again
 			}
 		}
 		if _, res := k.reads(x, "okapi"); (res.Total == 1) != again {

@@ -116,14 +116,14 @@ func exists(path string) bool {
 // servers asks the servers of this machine at once.
 func (f *Found) servers(ctx context.Context, p Params) {
 	var addresses []string
-	own := map[string]Provider{}
+	byName := map[string]Provider{}
 	for _, s := range p.Providers {
 		if s.Address == "" {
 			continue
 		}
 		addresses = append(addresses, s.Address)
-		if _, ok := own[s.Address]; s.Own && !ok {
-			own[s.Address] = s
+		if _, ok := byName[s.Address]; s.Own && !ok {
+			byName[s.Address] = s
 		}
 	}
 	addresses = append(addresses, p.URLs...)
@@ -163,7 +163,7 @@ func (f *Found) servers(ctx context.Context, p Params) {
 		if names[c.Name] {
 			c.Name += "-" + port(host)
 		}
-		if mine, ok := own[addresses[i]]; ok {
+		if mine, ok := byName[addresses[i]]; ok {
 			c.Name = mine.Name
 			c.Provider = mine.ID
 			c.Models = mine.Models

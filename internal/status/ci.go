@@ -29,17 +29,17 @@ type CIRoot struct {
 // project only requires bundles.
 func CIRoots(p *project.Project) ([]CIRoot, error) {
 	var roots []CIRoot
-	own, err := p.Keys.OwnKey("")
+	key, err := p.Keys.OwnKey("")
 	if err == nil {
-		k, _ := p.Trust.Key(own)
-		roots = append(roots, CIRoot{Fingerprint: own, Owner: k.Owner})
+		k, _ := p.Trust.Key(key)
+		roots = append(roots, CIRoot{Fingerprint: key, Owner: k.Owner})
 	} else if r := diag.CodeOf(err); r != diag.AuthRequired {
 		return nil, err
 	}
 	if p.Lock != nil {
 		for _, b := range p.Lock.Lock.Bundles {
 			for _, s := range b.Signers {
-				roots = addSigner(p, roots, own, s, b.ID.String())
+				roots = addSigner(p, roots, key, s, b.ID.String())
 			}
 		}
 	}
@@ -51,15 +51,15 @@ func CIRoots(p *project.Project) ([]CIRoot, error) {
 
 // addSigner adds the signer of a bundle. Keys that this user does not trust stay
 // untrusted in CI.
-func addSigner(p *project.Project, roots []CIRoot, own sign.Fingerprint, signer, bundle string) []CIRoot {
+func addSigner(p *project.Project, roots []CIRoot, key sign.Fingerprint, signer, bundle string) []CIRoot {
 	_, hex, _ := strings.Cut(signer, ":")
 	fp, err := sign.ParseFingerprint(hex)
-	if err != nil || fp == own {
+	if err != nil || fp == key {
 		return roots
 	}
 	k, known := p.Trust.Key(fp)
 	byOwn := func(file string) bool {
-		return strings.Contains(filepath.Base(file), "-by-"+own.String())
+		return strings.Contains(filepath.Base(file), "-by-"+key.String())
 	}
 	refused := k.State == trust.StateRevoked ||
 		k.State == trust.StateNotTrusted ||

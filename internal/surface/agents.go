@@ -86,11 +86,11 @@ func (p *agentProjects) at(ctx context.Context, project string) (*agent.Workspac
 	if err != nil {
 		return nil, nil, err
 	}
-	own, held, err := p.opened(ctx, p.base, nil)
+	bound, held, err := p.opened(ctx, p.base, nil)
 	if err != nil {
 		return nil, nil, err
 	}
-	w, others, err := p.opened(ctx, p.base.In(dir), own.Settings)
+	w, others, err := p.opened(ctx, p.base.In(dir), bound.Settings)
 	for _, g := range others {
 		held = held.With(g)
 	}

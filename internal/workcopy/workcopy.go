@@ -347,7 +347,7 @@ func (c *Copy) submodules(ctx context.Context, g *gitcmd.Git) ([]string, error) 
 // It keeps the contents that the commit does not have: apply merges with them.
 func (c *Copy) begin(ctx context.Context, from string, paths []string) error {
 	if paths == nil {
-		own, err := list(ctx, c.Dir(), nil)
+		files, err := list(ctx, c.Dir(), nil)
 		if err != nil {
 			return err
 		}
@@ -355,7 +355,7 @@ func (c *Copy) begin(ctx context.Context, from string, paths []string) error {
 		if err != nil {
 			return err
 		}
-		for _, ch := range compare(own, other) {
+		for _, ch := range compare(files, other) {
 			paths = append(paths, ch.Path)
 		}
 	}

@@ -108,11 +108,11 @@ const maxNamed = 24
 
 // parametersOf returns the names of the parameters of the item that execute names.
 func (w *Workspace) parametersOf(ctx context.Context, args map[string]any) []string {
-	it, own := w.itemSchema(ctx, args)
+	it, builtin := w.itemSchema(ctx, args)
 	if it == nil {
 		return nil
 	}
-	names, _ := own["properties"].(map[string]any)
+	names, _ := builtin["properties"].(map[string]any)
 	out := slices.Sorted(maps.Keys(names))
 	return out[:min(len(out), maxNamed)]
 }
@@ -289,11 +289,11 @@ func (w *Workspace) inParameters(
 	if verb != string(policy.Execute) {
 		return nil, false
 	}
-	it, own := w.itemSchema(ctx, args)
+	it, builtin := w.itemSchema(ctx, args)
 	if it == nil {
 		return nil, false
 	}
-	names, _ := own["properties"].(map[string]any)
+	names, _ := builtin["properties"].(map[string]any)
 	declared, _ := props["properties"].(map[string]any)
 	params, _ := args["parameters"].(map[string]any)
 	params = maps.Clone(params)

@@ -171,7 +171,7 @@ func (b *Broker) call(ctx context.Context, req Request) *diag.Envelope {
 }
 
 // record adds a call to the record of the run.
-func (b *Broker) record(req Request, env *diag.Envelope, took time.Duration) {
+func (b *Broker) record(req Request, env *diag.Envelope, duration time.Duration) {
 	var args struct {
 		Kind string `json:"item_type"`
 		ID   string `json:"item_id"`
@@ -185,7 +185,7 @@ func (b *Broker) record(req Request, env *diag.Envelope, took time.Duration) {
 		Verb:       req.Name,
 		Ref:        shortRef(ref),
 		Success:    env.Success,
-		DurationMS: took.Milliseconds(),
+		DurationMS: duration.Milliseconds(),
 	}
 	if env.Error != nil {
 		call.Code = env.Error.Code

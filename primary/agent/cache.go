@@ -54,7 +54,7 @@ func (w *Workspace) own(ctx context.Context, name string) (*resolve.Item, error)
 // compiled returns the schema of a verb's arguments. It depends on the kinds of the
 // project.
 func (w *Workspace) compiled(ctx context.Context, name string) (compiled, error) {
-	own, err := w.own(ctx, name)
+	verb, err := w.own(ctx, name)
 	if err != nil {
 		return compiled{}, err
 	}
@@ -67,12 +67,12 @@ func (w *Workspace) compiled(ctx context.Context, name string) (compiled, error)
 		key += " " + search.RegistrySpace
 	}
 	compile := func() (compiled, error) {
-		c := compiled{props: w.schemaOf(own, kinds)}
+		c := compiled{props: w.schemaOf(verb, kinds)}
 		var fs []diag.Finding
 		c.schema, fs = schema.Compile(c.props)
-		return c, diag.FromFindings("reading the schema of "+own.Ref.String(), fs)
+		return c, diag.FromFindings("reading the schema of "+verb.Ref.String(), fs)
 	}
-	if w.Cache == nil || !own.Root.Embedded() {
+	if w.Cache == nil || !verb.Root.Embedded() {
 		return compile()
 	}
 	return w.Cache.schemas.Get(ctx, key, compile)

@@ -88,7 +88,7 @@ func (w *Workspace) offers(held policy.Held, name string) bool {
 }
 
 func (w *Workspace) define(ctx context.Context, name string) (d *Definition, refused, err error) {
-	own, it, refused, err := w.verbItems(ctx, name)
+	verb, it, refused, err := w.verbItems(ctx, name)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -96,13 +96,13 @@ func (w *Workspace) define(ctx context.Context, name string) (d *Definition, ref
 		Name:        name,
 		Title:       it.Meta.Title,
 		Description: it.Meta.Description,
-		Hints:       hints(own),
+		Hints:       hints(verb),
 	}
 	d.Hints.OpenWorld = d.Hints.OpenWorld || w.pinned() && name != string(policy.Sign) // a registry answers
-	if d.InputSchema, err = orderedSchema(withDescriptions(w.schemaOf(own, w.kinds(ctx)), it), own); err != nil {
+	if d.InputSchema, err = orderedSchema(withDescriptions(w.schemaOf(verb, w.kinds(ctx)), it), verb); err != nil {
 		return nil, nil, err
 	}
-	out, ok := own.Meta.Fields["output_schema"].(map[string]any)
+	out, ok := verb.Meta.Fields["output_schema"].(map[string]any)
 	if ok {
 		d.OutputSchema, err = jsonx.Marshal(out)
 	}
@@ -117,20 +117,20 @@ func (w *Workspace) define(ctx context.Context, name string) (d *Definition, ref
 //
 // A project changes the texts of the verbs only. A false "read-only" hint would let clients run
 // a verb without asking, and a looser schema would execute a mistyped dry_run.
-func (w *Workspace) verbItems(ctx context.Context, name string) (own, override *resolve.Item, refused, err error) {
+func (w *Workspace) verbItems(ctx context.Context, name string) (verb, override *resolve.Item, refused, err error) {
 	ref := verbRef(name)
 	override, refused = w.Verbs.Resolver().Find(ctx, ref)
 	if refused == nil && override.Root.Embedded() {
 		return override, override, nil, nil
 	}
-	own, err = w.Verbs.Resolver().System().Find(ctx, ref)
+	verb, err = w.Verbs.Resolver().System().Find(ctx, ref)
 	switch {
 	case diag.CodeOf(err) == diag.ToolNotFound: // a program without a system bundle
 		return override, override, nil, refused
 	case refused != nil:
-		override = own
+		override = verb
 	}
-	return own, override, refused, err
+	return verb, override, refused, err
 }
 
 // withDescriptions returns a schema with the descriptions that an item has for
@@ -179,8 +179,8 @@ func (w *Workspace) kinds(ctx context.Context) []string {
 
 // schemaOf returns the argument schema of a verb's item, with the kinds as the
 // values of item_type, and the space "registry" if the user pinned one.
-func (w *Workspace) schemaOf(own *resolve.Item, kinds []string) map[string]any {
-	out := maps.Clone(own.Meta.Schema)
+func (w *Workspace) schemaOf(verb *resolve.Item, kinds []string) map[string]any {
+	out := maps.Clone(verb.Meta.Schema)
 	values := []any{}
 	for _, kind := range kinds {
 		values = append(values, kind)

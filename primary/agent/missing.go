@@ -83,13 +83,13 @@ func (w *Workspace) withSchema(ctx context.Context, args map[string]any, err err
 	if !exec.IsBadParameters(err) {
 		return err
 	}
-	it, own := w.itemSchema(ctx, args)
+	it, builtin := w.itemSchema(ctx, args)
 	if it == nil {
 		return err
 	}
 	e := diag.Typed(err)
-	text, merr := orderedSchema(own, it)
-	if merr == nil && own != nil && len(text) <= maxSchema {
+	text, merr := orderedSchema(builtin, it)
+	if merr == nil && builtin != nil && len(text) <= maxSchema {
 		return e.WithDetail("schema", text)
 	}
 	return e

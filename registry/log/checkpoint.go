@@ -140,11 +140,11 @@ func (v Verifier) Verify(msg []byte) (*Checkpoint, error) {
 	if err := CheckKey(v.Key); err != nil {
 		return nil, fmt.Errorf("reading key %q of the log: %w", v.Key, err)
 	}
-	own, err := note.NewVerifier(v.Key)
+	verifier, err := note.NewVerifier(v.Key)
 	if err != nil {
 		return nil, fmt.Errorf("reading key %q of the log: %w", v.Key, err)
 	}
-	all := []note.Verifier{own}
+	all := []note.Verifier{verifier}
 	byID := map[string]*witness{}
 	for _, key := range v.Witnesses {
 		w, err := parseKey(key, typeCosignature)
@@ -169,7 +169,7 @@ func (v Verifier) Verify(msg []byte) (*Checkpoint, error) {
 		return nil, fmt.Errorf("%w: %q instead of %q", ErrOrigin, origin, v.Origin)
 	}
 	c := &Checkpoint{Tree: tree, Origin: origin, Note: msg}
-	return c, v.count(c, n, byID, own)
+	return c, v.count(c, n, byID, verifier)
 }
 
 // isOwnKey reports whether a witness has the key of a log, whatever their names.
@@ -199,12 +199,12 @@ func (v Verifier) count(
 	c *Checkpoint,
 	n *note.Note,
 	byID map[string]*witness,
-	own note.Verifier,
+	verifier note.Verifier,
 ) error {
 	signed := false
 	times := map[string]time.Time{}
 	for _, s := range n.Sigs {
-		if s.Name == own.Name() && s.Hash == own.KeyHash() {
+		if s.Name == verifier.Name() && s.Hash == verifier.KeyHash() {
 			signed = true
 			continue
 		}
@@ -213,11 +213,11 @@ func (v Verifier) count(
 		if w == nil || !recent {
 			continue
 		}
-		was, again := times[string(w.key)]
-		if !again {
+		was, repeated := times[string(w.key)]
+		if !repeated {
 			c.Witnesses = append(c.Witnesses, w.name)
 		}
-		if !again || at.After(was) {
+		if !repeated || at.After(was) {
 			times[string(w.key)] = at
 		}
 	}

@@ -239,11 +239,11 @@ func (w *Writer) Own() ([]byte, error) {
 // Cosigned writes the newest checkpoint with cosignatures of witnesses, which the caller has
 // verified. If it does not change, nothing is written.
 func (w *Writer) Cosigned(ctx context.Context, lines ...string) error {
-	own, err := w.Own()
+	checkpoint, err := w.Own()
 	if err != nil {
 		return err
 	}
-	msg := append(own, strings.Join(lines, "")...)
+	msg := append(checkpoint, strings.Join(lines, "")...)
 	switch {
 	case w.broken != nil:
 		return w.broken

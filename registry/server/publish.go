@@ -139,7 +139,7 @@ func (s *Server) publish(ctx context.Context, r *request) (*wire.Receipt, error)
 		return nil, err
 	}
 	return s.change(ctx, r, func(m *rules.State, index int64) (*log.Entry, *wire.Line, error) {
-		if err := s.again(ctx, m, r, id); err != nil {
+		if err := s.published(ctx, m, r, id); err != nil {
 			return nil, nil, err
 		}
 		if err := s.writable(st.ID, id); err != nil { // before the log names it permanently
@@ -164,7 +164,7 @@ func (s *Server) publish(ctx context.Context, r *request) (*wire.Receipt, error)
 }
 
 // again repeats, with nothing in between, the checks that another request may have changed.
-func (s *Server) again(
+func (s *Server) published(
 	ctx context.Context,
 	m *rules.State,
 	r *request,

@@ -200,9 +200,9 @@ func (x *searchIndex) update(ctx context.Context, s *Server, ids map[string]bool
 		x.tail = append(slices.DeleteFunc(x.tail, same), f)
 	}
 	if x.stale > wire.SegmentBundles/2 {
-		again, err := s.loadSearch(ctx, s.model)
+		loaded, err := s.loadSearch(ctx, s.model)
 		if err == nil {
-			*x = *again
+			*x = *loaded
 		}
 		return err
 	}

@@ -77,7 +77,7 @@ func (s *Server) openWitnesses() error {
 	if n := len(s.p.Witnesses); n > maxWitnesses {
 		return diag.New(diag.Usage, "opening the registry: it has %d witnesses, at most %d are allowed", n, maxWitnesses)
 	}
-	own, err := s.writer.Own()
+	checkpoint, err := s.writer.Own()
 	if err != nil {
 		return err
 	}
@@ -90,7 +90,7 @@ func (s *Server) openWitnesses() error {
 		}
 		seen[p.Key] = true
 		w := &asked{Witness: p}
-		line, at, err := s.pickLine(p.Key, own, have)
+		line, at, err := s.pickLine(p.Key, checkpoint, have)
 		if err == nil {
 			w.tree = s.writer.Tree()
 			w.line = line
@@ -108,7 +108,7 @@ func (s *Server) openWitnesses() error {
 // ago.
 func (s *Server) witnesses(
 	ctx context.Context,
-	own []byte,
+	checkpoint []byte,
 	tree log.Tree,
 	change bool,
 ) []string {
@@ -118,16 +118,16 @@ func (s *Server) witnesses(
 	var all sync.WaitGroup
 	for i, w := range s.asked {
 		all.Go(func() {
-			rests := func() bool {
+			done := func() bool {
 				return change && s.p.Now().UnixNano() <= w.until.Load()
 			}
-			if rests() { // also while it is asked again
+			if done() { // also while it is asked again
 				return
 			}
 			w.mu.Lock()
 			defer w.mu.Unlock()
-			if !rests() {
-				s.ask(ctx, w, own, tree, s.p.Now())
+			if !done() {
+				s.ask(ctx, w, checkpoint, tree, s.p.Now())
 			}
 			if w.tree == tree {
 				lines[i] = w.line
@@ -142,14 +142,14 @@ func (s *Server) witnesses(
 func (s *Server) ask(
 	ctx context.Context,
 	w *asked,
-	own []byte,
+	checkpoint []byte,
 	tree log.Tree,
 	now time.Time,
 ) {
 	if w.tree == tree && w.line != "" && now.Sub(w.at) < askFresh {
 		return
 	}
-	line, at, err := s.cosignature(ctx, w, own, tree)
+	line, at, err := s.cosignature(ctx, w, checkpoint, tree)
 	if context.Cause(ctx) == context.Canceled { // the registry ends
 		return
 	}
@@ -183,17 +183,17 @@ var errLonger = errors.New("it signed a longer log: this registry lost entries, 
 func (s *Server) cosignature(
 	ctx context.Context,
 	w *asked,
-	own []byte,
+	checkpoint []byte,
 	tree log.Tree,
 ) (line string, at time.Time, err error) {
 	old := w.size
 	for range 3 {
-		status, kind, answer, err := s.addCheckpoint(ctx, w.URL, old, own, tree)
+		status, kind, answer, err := s.addCheckpoint(ctx, w.URL, old, checkpoint, tree)
 		switch {
 		case err != nil:
 			return "", at, err
 		case status == http.StatusOK:
-			return s.pickLine(w.Key, own, answer)
+			return s.pickLine(w.Key, checkpoint, answer)
 		case status != http.StatusConflict || kind != "text/x.tlog.size":
 			return "", at, fmt.Errorf("it answers %d %s", status, http.StatusText(status))
 		}
@@ -213,7 +213,7 @@ func (s *Server) addCheckpoint(
 	ctx context.Context,
 	address string,
 	old int64,
-	own []byte,
+	checkpoint []byte,
 	tree log.Tree,
 ) (status int, kind, answer string, err error) {
 	r := log.NewReader(logFiles{s.base}.Read, tree)
@@ -227,7 +227,7 @@ func (s *Server) addCheckpoint(
 			return 0, "", "", err
 		}
 	}
-	body := fmt.Sprintf("old %d\n%s\n%s", old, proof, own)
+	body := fmt.Sprintf("old %d\n%s\n%s", old, proof, checkpoint)
 	q, err := http.NewRequestWithContext(ctx, http.MethodPost, address+"/add-checkpoint", strings.NewReader(body))
 	if err != nil {
 		return 0, "", "", err
@@ -250,7 +250,7 @@ var askClient = &http.Client{CheckRedirect: func(*http.Request, []*http.Request)
 // pickLine returns the line of an answer that is a cosignature of the witness, and its time.
 func (s *Server) pickLine(
 	key string,
-	own []byte,
+	checkpoint []byte,
 	answer string,
 ) (string, time.Time, error) {
 	v := log.Verifier{
@@ -262,7 +262,7 @@ func (s *Server) pickLine(
 	}
 	var last error
 	for line := range strings.Lines(answer) {
-		c, err := v.Verify(append(slices.Clone(own), line...))
+		c, err := v.Verify(append(slices.Clone(checkpoint), line...))
 		if err == nil {
 			return line, c.Time, nil
 		}
@@ -280,9 +280,9 @@ func (s *Server) cosign(ctx context.Context) {
 		return
 	}
 	tree := s.writer.Tree()
-	if own, err := s.writer.Own(); err == nil {
+	if checkpoint, err := s.writer.Own(); err == nil {
 		s.mu.Unlock()
-		lines := s.witnesses(ctx, own, tree, true)
+		lines := s.witnesses(ctx, checkpoint, tree, true)
 		s.mu.Lock()
 		_ = s.writer.Cosigned(ctx, lines...) // else the next look adds them
 	}
@@ -310,10 +310,10 @@ func (s *Server) cosignLoop(ctx context.Context) {
 func (s *Server) cosignMissing(ctx context.Context) {
 	s.mu.RLock()
 	tree := s.writer.Tree()
-	own, err := s.writer.Own()
+	checkpoint, err := s.writer.Own()
 	s.mu.RUnlock()
 	if err == nil {
-		lines := s.witnesses(ctx, own, tree, false)
+		lines := s.witnesses(ctx, checkpoint, tree, false)
 		s.mu.Lock()
 		if s.writer.Tree() == tree && s.writer.Broken() == nil {
 			err = s.writer.Cosigned(ctx, lines...)

@@ -159,10 +159,10 @@ func Unpack(
 	each func(File) error,
 ) ([]treehash.File, error) {
 	u := &unpacking{
-		ctx:  ctx,
-		each: each,
-		raw:  sha256.New(),
-		own:  sha256.New(),
+		ctx:       ctx,
+		each:      each,
+		raw:       sha256.New(),
+		canonical: sha256.New(),
 	}
 	if err := u.run(r); err != nil {
 		var typed *diag.Error
@@ -175,11 +175,11 @@ func Unpack(
 }
 
 type unpacking struct {
-	ctx      context.Context
-	each     func(File) error
-	list     []treehash.File
-	total    int64
-	raw, own hash.Hash // of the tar as it is, and as writeTar writes it
+	ctx            context.Context
+	each           func(File) error
+	list           []treehash.File
+	total          int64
+	raw, canonical hash.Hash // of the tar as it is, and as writeTar writes it
 }
 
 func (u *unpacking) run(r io.Reader) error {
@@ -198,18 +198,18 @@ func (u *unpacking) run(r io.Reader) error {
 	}
 	plain := &bounded{r: z, left: maxTar, most: "its content is larger than 512 MiB"}
 	tee := io.TeeReader(plain, u.raw)
-	again := tar.NewWriter(u.own)
-	err = u.files(tar.NewReader(tee), again)
+	canonical := tar.NewWriter(u.canonical)
+	err = u.files(tar.NewReader(tee), canonical)
 	if err != nil {
 		return compressed.cause(plain.cause(err))
 	}
 	if _, err := io.Copy(io.Discard, tee); err != nil { // also verifies gzip's checksum
 		return compressed.cause(plain.cause(err))
 	}
-	if err := again.Close(); err != nil {
+	if err := canonical.Close(); err != nil {
 		return err
 	}
-	if !bytes.Equal(u.raw.Sum(nil), u.own.Sum(nil)) {
+	if !bytes.Equal(u.raw.Sum(nil), u.canonical.Sum(nil)) {
 		return errors.New("it is not the tar that rye writes for these files: it has other headers or trailing data")
 	}
 	_, err = in.ReadByte()
@@ -219,7 +219,7 @@ func (u *unpacking) run(r io.Reader) error {
 	return checkFiles(u.list)
 }
 
-func (u *unpacking) files(t *tar.Reader, again *tar.Writer) error {
+func (u *unpacking) files(t *tar.Reader, canonical *tar.Writer) error {
 	for {
 		if err := u.ctx.Err(); err != nil {
 			return err
@@ -239,7 +239,7 @@ func (u *unpacking) files(t *tar.Reader, again *tar.Writer) error {
 			return fmt.Errorf("entry %d, %q: %w", len(u.list)+1, cut(h.Name), err)
 		}
 		f := File{Path: h.Name, Executable: h.Mode == 0o755, Data: data}
-		if err := writeTar(again, f); err != nil {
+		if err := writeTar(canonical, f); err != nil {
 			return err
 		}
 		u.list = append(u.list, f.tree())

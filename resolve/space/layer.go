@@ -70,11 +70,11 @@ func (s *Spaces) AddLayers(layers ...Layer) {
 		if at < 0 {
 			continue
 		}
-		own := at - 1
-		for s.Roots[own].Bundled() {
-			own--
+		last := at - 1
+		for s.Roots[last].Bundled() {
+			last--
 		}
-		s.Roots = slices.Insert(s.Roots, at, newLayer(l, s.Roots[own]))
+		s.Roots = slices.Insert(s.Roots, at, newLayer(l, s.Roots[last]))
 	}
 }
 
@@ -89,19 +89,19 @@ func (s *Spaces) endOf(n Name) int {
 	return -1
 }
 
-func newLayer(l Layer, own *Root) *Root {
-	r := layerRoot(l, own)
+func newLayer(l Layer, root *Root) *Root {
+	r := layerRoot(l, root)
 	if l.Allowed != nil {
 		r.allowed = sync.OnceValue(func() error { return l.Allowed(r) })
 	}
 	return r
 }
 
-func layerRoot(l Layer, own *Root) *Root {
+func layerRoot(l Layer, root *Root) *Root {
 	base := l.Base
 	show := l.Show
 	if l.Install != "" {
-		show = own.Display(path.Join(BundlesFolder, l.Install))
+		show = root.Display(path.Join(BundlesFolder, l.Install))
 	}
 	if l.Files != nil {
 		return &Root{
@@ -113,19 +113,19 @@ func layerRoot(l Layer, own *Root) *Root {
 		}
 	}
 	if l.At != nil {
-		own = l.At
+		root = l.At
 	}
 	if l.Install != "" {
-		base = own.Path(path.Join(BundlesFolder, l.Install))
+		base = root.Path(path.Join(BundlesFolder, l.Install))
 	}
 	r := NewDir(l.Space, l.ID, base, false)
 	r.layer = &l
 	r.show = show
 	r.disk.check = func() error {
 		if l.Install != "" {
-			return own.linkless(path.Join(BundlesFolder, l.Install))
+			return root.linkless(path.Join(BundlesFolder, l.Install))
 		}
-		return checkInside(own.Base, base, show)
+		return checkInside(root.Base, base, show)
 	}
 	return r
 }

@@ -142,14 +142,14 @@ func model(ctx context.Context, p *project.Project, out *Prepared, o *Request) (
 func (out *Prepared) hold(caller policy.Held) {
 	d := out.Directive
 	source := out.Ref + " " + out.Item.Digest.String()
-	own := policy.Grant{Caps: policy.Set{}, Profile: d.Permissions.Sandbox, Source: source}
+	grant := policy.Grant{Caps: policy.Set{}, Profile: d.Permissions.Sandbox, Source: source}
 	if d.Permissions.Declared {
-		own.Caps = d.Permissions.Caps
+		grant.Caps = d.Permissions.Caps
 	}
-	out.Held = caller.With(own)
-	own.Source = "the loop of " + source
-	out.HookHeld = caller.With(also(own, out.stepCaps()))
-	out.LoopHeld = caller.With(also(own, out.loopCaps()))
+	out.Held = caller.With(grant)
+	grant.Source = "the loop of " + source
+	out.HookHeld = caller.With(also(grant, out.stepCaps()))
+	out.LoopHeld = caller.With(also(grant, out.loopCaps()))
 }
 
 // stepCaps are the permissions for the steps of the loop.
@@ -259,10 +259,10 @@ func (out *Prepared) HoldBelow(caller policy.Held, child bool) {
 	out.hold(caller)
 	last := len(out.Held) - 1 // the directive's
 	if child && !out.Directive.Permissions.Declared {
-		own := caller[len(caller)-1]
+		grant := caller[len(caller)-1]
 		out.Held = caller
-		out.inherited = own.Caps
-		out.HookHeld[last], out.LoopHeld[last] = also(own, out.stepCaps()), also(own, out.loopCaps())
+		out.inherited = grant.Caps
+		out.HookHeld[last], out.LoopHeld[last] = also(grant, out.stepCaps()), also(grant, out.loopCaps())
 	}
 	var hooks, loop policy.Held
 	for _, g := range caller {

@@ -108,9 +108,9 @@ func (s *calls) arguments(c *call, raw []byte) (string, error) {
 			c.object != nil && !emptyObject(c.object) && !bytes.Equal(c.object, raw) {
 			return "", unreadable("the arguments of %s arrived twice", c.name)
 		}
-		again := c.object != nil && bytes.Equal(c.object, raw)
+		repeated := c.object != nil && bytes.Equal(c.object, raw)
 		c.stated, c.object = true, slices.Clone(raw)
-		if again {
+		if repeated {
 			return "", nil
 		}
 		if !s.objects {

@@ -77,12 +77,12 @@ func (s *chatStream) event(e httpx.Event) ([]message.Delta, error) {
 // count reads the counts, which are totals: the last chunk has the true ones. Some services
 // have them in the choice or in a member of their own.
 func (s *chatStream) count(chunk fields) {
-	own := []fields{chunk.within("usage"), chunk.within("x_groq").within("usage")}
+	members := []fields{chunk.within("usage"), chunk.within("x_groq").within("usage")}
 	for _, raw := range elements(chunk.get("choices")) {
 		choice, _ := readFields(raw)
-		own = append(own, choice.within("usage"))
+		members = append(members, choice.within("usage"))
 	}
-	for _, usage := range own {
+	for _, usage := range members {
 		if len(usage) > 0 {
 			s.usage = usage
 			return

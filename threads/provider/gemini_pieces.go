@@ -105,7 +105,7 @@ func (p *geminiPieces) add(raw []byte) error {
 			return wrong("does not fit the pieces before it")
 		}
 	}
-	goesOn := string(f.get("willContinue")) == "true"
+	continues := string(f.get("willContinue")) == "true"
 	text, number, truth, null := f.get("stringValue"), f.get("numberValue"), f.get("boolValue"), f.text("nullValue")
 	if text != nil {
 		if at.kind != 0 && !(at.kind == '"' && at.open) || text[0] != '"' {
@@ -113,10 +113,10 @@ func (p *geminiPieces) add(raw []byte) error {
 		}
 		at.kind = '"'
 		at.text.WriteString(unquote(text))
-		at.open = goesOn
+		at.open = continues
 		return nil
 	}
-	if at.kind != 0 || goesOn {
+	if at.kind != 0 || continues {
 		return wrong("does not fit the pieces before it")
 	}
 	at.kind = 'v'

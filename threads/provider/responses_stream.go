@@ -414,8 +414,8 @@ func (s *responsesStream) seen() counts {
 	u := t.counts()
 	for _, it := range s.items {
 		// The calls of tools that the service runs, such as web_search_call.
-		name, own := strings.CutSuffix(it.fields.text("type"), "_call")
-		if own && name != "function" {
+		name, builtin := strings.CutSuffix(it.fields.text("type"), "_call")
+		if builtin && name != "function" {
 			if u.Requests == nil {
 				u.Requests = map[string]int64{}
 			}

@@ -199,8 +199,8 @@ func (c *Classes) asked(
 	if known || p.Header == "" {
 		return d, known
 	}
-	own := Wait{As: "seconds", Zone: time.UTC}
-	return own.read(valueAt(scope["headers"], p.Header), now)
+	wait := Wait{As: "seconds", Zone: time.UTC}
+	return wait.read(valueAt(scope["headers"], p.Header), now)
 }
 
 func number(v any) (float64, bool) {

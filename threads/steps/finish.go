@@ -165,7 +165,7 @@ func (t *tail) end(ctx context.Context, in Input, declared bool) (Output, error)
 	if err != nil {
 		return Output{}, err
 	}
-	again := int(cfg.AskAgain)
+	limit := int(cfg.AskAgain)
 	switch stop := t.responses[0].Stop; {
 	case stop == message.StopPause:
 		return done(Ending{}) // the conversation is sent again as it is
@@ -176,7 +176,7 @@ func (t *tail) end(ctx context.Context, in Input, declared bool) (Output, error)
 			Text:  t.text(),
 			Error: &Failure{Code: string(diag.ModelRefused), Message: "the model refused to answer"},
 		})
-	case stop == message.StopMaxOutput && t.lengths < again:
+	case stop == message.StopMaxOutput && t.lengths < limit:
 		return t.goOn(ctx, in, sourceLength, "continue")
 	case stop == message.StopMaxOutput && !declared:
 		return done(Ending{
@@ -195,9 +195,9 @@ func (t *tail) end(ctx context.Context, in Input, declared bool) (Output, error)
 		}})
 	case !declared:
 		return done(Ending{Done: true, State: "completed", Text: t.text()})
-	case t.nudges < again && asText(t.responses[0].text()):
+	case t.nudges < limit && asText(t.responses[0].text()):
 		return t.goOn(ctx, in, sourceNudge, "call_as_text")
-	case t.nudges < again:
+	case t.nudges < limit:
 		return t.goOn(ctx, in, sourceNudge, "nudge")
 	}
 	return done(Ending{

@@ -116,18 +116,18 @@ func ReadResilience(r *tree.Reader) Resilience {
 // minBudget is the smallest budget of a result in tokens, whatever the window is.
 const minBudget = 100
 
-// Budget returns the tokens of one result: own are those that its item states, 0 for none,
+// Budget returns the tokens of one result: limit is the value that its item states, 0 for none,
 // and a page is a part of a file or of an artifact.
-func (c *Resilience) Budget(u Usage, own int64, page bool) int64 {
+func (c *Resilience) Budget(u Usage, limit int64, page bool) int64 {
 	budget := c.ResultTokens
 	if page {
 		budget = c.ReadTokens
 	}
-	if own > 0 {
-		budget = min(own, c.ResultTokensMax)
+	if limit > 0 {
+		budget = min(limit, c.ResultTokensMax)
 	}
 	// A page loses nothing: the next one continues it.
-	if u.ContextRatio() > c.ResultFull && (own == 0 || page) {
+	if u.ContextRatio() > c.ResultFull && (limit == 0 || page) {
 		budget /= 2
 	}
 	if u.Window > 0 {

@@ -50,7 +50,7 @@ func Decode(name string, parameters map[string]any) (Input, error) {
 	rest := maps.Clone(parameters)
 	delete(rest, paramsKey)
 	p, isMap := parameters[paramsKey].(map[string]any)
-	own, plain := decoded(p)
+	plainParams, plain := decoded(p)
 	for k := range rest {
 		plain = plain && !strings.EqualFold(k, paramsKey) // decoding ignores case
 	}
@@ -59,7 +59,7 @@ func Decode(name string, parameters map[string]any) (Input, error) {
 	}
 	in, err := params[Input](name, Input{Params: rest})
 	if err == nil {
-		in.Params, _ = own.(map[string]any)
+		in.Params, _ = plainParams.(map[string]any)
 	}
 	return in, err
 }

@@ -50,13 +50,13 @@ func (t *tx) release(thread string) error {
 			return diag.New(diag.ThreadState, "releasing the thread %s: its reservation %s for a call is not settled", thread, r.id).WithDetail("id", thread)
 		}
 	}
-	var own reservation
+	var held reservation
 	if a.parent != "" {
-		own, err = scanReservation(t.QueryRow("SELECT "+reservationColumns+" FROM reservations WHERE thread = ? AND child = ? AND status = 'open'", a.parent, thread))
+		held, err = scanReservation(t.QueryRow("SELECT "+reservationColumns+" FROM reservations WHERE thread = ? AND child = ? AND status = 'open'", a.parent, thread))
 		if err != nil {
 			return err
 		}
-		if err := t.payChild(own, a.Actual); err != nil {
+		if err := t.payChild(held, a.Actual); err != nil {
 			return err
 		}
 	}

@@ -227,9 +227,9 @@ func spawnExceeded(thread, limit string, value, most int64, format string, args 
 // a process has taken over is left alone.
 func (o *Owner) Discard(ctx context.Context, child string) error {
 	return o.write(ctx, "discarding a child in", func(t *tx) error {
-		var own bool
-		err := t.QueryRow("SELECT count(*) > 0 FROM threads WHERE id = ? AND parent = ? AND state = ?", child, o.thread, Created).Scan(&own)
-		if err != nil || !own {
+		var owned bool
+		err := t.QueryRow("SELECT count(*) > 0 FROM threads WHERE id = ? AND parent = ? AND state = ?", child, o.thread, Created).Scan(&owned)
+		if err != nil || !owned {
 			return err
 		}
 		a, err := t.account(child)

@@ -148,8 +148,8 @@ func Check(t Token, w Want) (*Claims, error) {
 	if err != nil {
 		return nil, invalid("token", "canonical JSON", "another text")
 	}
-	again, err := jsonx.Marshal(&c)
-	if err != nil || string(again) != t.Text {
+	canonical, err := jsonx.Marshal(&c)
+	if err != nil || string(canonical) != t.Text {
 		return nil, invalid("token", "canonical JSON", "another text")
 	}
 	fp, err := sign.ParseFingerprint(c.Key)

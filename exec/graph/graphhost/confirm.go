@@ -23,11 +23,11 @@ func Confirm(
 	p *project.Project,
 	call exec.Call,
 	q *threads.Question,
-	rests bool,
+	suspended bool,
 ) (*threads.Reply, error) {
 	ask := call.Ask
 	if person := project.PersonOf(p, call); person != nil {
-		return person(ctx, q, rests, ask)
+		return person(ctx, q, suspended, ask)
 	}
 	within := ctx
 	cancel := func() {}

@@ -166,8 +166,8 @@ func (c graphsCall) walk(ctx context.Context, operation, id string) (map[string]
 	}
 	var call primary.Call
 	var err error
-	again := c.in.Asking // a client that brings an answer repeats the call
-	if operation == "fork" && (again == nil || again.Run == "") {
+	answered := c.in.Asking // a client that brings an answer repeats the call
+	if operation == "fork" && (answered == nil || answered.Run == "") {
 		if c.text("at") == "" {
 			return nil, diag.New(diag.Usage, "fork of rye/core/graphs/graphs: the parameter at is missing")
 		}

@@ -119,9 +119,9 @@ func (m *modes) set(n *notification) syscall.Errno {
 	if no != 0 {
 		return no
 	}
-	own := "/proc/self/fd/" + decimal(int64(fd))
+	path := "/proc/self/fd/" + decimal(int64(fd))
 	b := make([]byte, maxPath)
-	size, err := syscall.Readlink(own, b)
+	size, err := syscall.Readlink(path, b)
 	if err != nil {
 		return errnoFrom(err)
 	}
@@ -133,7 +133,7 @@ func (m *modes) set(n *notification) syscall.Errno {
 		!m.writes(string(b[:size])) {
 		return syscall.EPERM
 	}
-	return errnoFrom(syscall.Chmod(own, mode))
+	return errnoFrom(syscall.Chmod(path, mode))
 }
 
 func (m *modes) writes(path string) bool {
@@ -187,10 +187,10 @@ func (m *modes) open(n *notification) (fd int, mode uint32, err error) {
 	case path == "":
 		fd, err = syscall.Open(base, oPath|syscall.O_CLOEXEC, 0)
 	case path[0] == '/':
-		for _, own := range []string{"/proc/self", "/proc/thread-self", "/dev/fd"} { // they name the process that opens them
-			if isBelow(path, own) {
-				rest := path[len(own):]
-				if path = thread + rest; own == "/dev/fd" {
+		for _, self := range []string{"/proc/self", "/proc/thread-self", "/dev/fd"} { // they name the process that opens them
+			if isBelow(path, self) {
+				rest := path[len(self):]
+				if path = thread + rest; self == "/dev/fd" {
 					path = thread + "/fd" + rest
 				}
 			}

@@ -15,12 +15,12 @@ const (
 // space that they have. The counters of the file systems are read each time: they include
 // what other programs do, so a search finds out how much of it is the program's.
 type usage struct {
-	roots          [maxRoots]root
-	n              int
-	complete       bool  // roots has all directories
-	start          int64 // nanoseconds: what was made later is the program's
-	uncounted      bool  // a file system does not count its files, as btrfs
-	searched, took int64 // of the last search, in nanoseconds
+	roots              [maxRoots]root
+	n                  int
+	complete           bool  // roots has all directories
+	start              int64 // nanoseconds: what was made later is the program's
+	uncounted          bool  // a file system does not count its files, as btrfs
+	searched, duration int64 // of the last search, in nanoseconds
 
 	files, blocks int64 // found by the search, blocks of 512 bytes
 	seen          [512]uint64
@@ -108,7 +108,7 @@ func (u *usage) over(w *Watch, t *table) *excess {
 	byBytes := w.Disk > 0 && bytes > u.nextBytes
 	if u.uncounted &&
 		w.Files > 0 &&
-		nanoseconds()-u.searched > max(2e9, 20*u.took) {
+		nanoseconds()-u.searched > max(2e9, 20*u.duration) {
 		byFiles = true
 	}
 	if !byFiles && !byBytes {
@@ -120,7 +120,7 @@ func (u *usage) over(w *Watch, t *table) *excess {
 	}
 	u.search(t)
 	u.searched = nanoseconds()
-	u.took = u.searched - began
+	u.duration = u.searched - began
 	found := u.files
 	used := min(u.blocks*512, bytes)
 	switch {

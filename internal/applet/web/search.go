@@ -120,12 +120,12 @@ func decodeBackend(a wire.Args, common limits) *backend {
 	if msg != "" && b.url != "" {
 		a.Reject("url", "%s", msg)
 	}
-	own := decodeLimits(a)
+	bounds := decodeLimits(a)
 	for key, set := range map[string]func(){
-		"user_agent": func() { b.limits.userAgent = own.userAgent }, "proxy": func() { b.limits.proxy = own.proxy },
-		"hosts": func() { b.limits.hosts = own.hosts }, "allow_private": func() { b.limits.allowPrivate = own.allowPrivate },
-		"max_bytes": func() { b.limits.maxBytes = own.maxBytes }, "redirects": func() { b.limits.redirects = own.redirects },
-		"retry": func() { b.limits.retry = own.retry },
+		"user_agent": func() { b.limits.userAgent = bounds.userAgent }, "proxy": func() { b.limits.proxy = bounds.proxy },
+		"hosts": func() { b.limits.hosts = bounds.hosts }, "allow_private": func() { b.limits.allowPrivate = bounds.allowPrivate },
+		"max_bytes": func() { b.limits.maxBytes = bounds.maxBytes }, "redirects": func() { b.limits.redirects = bounds.redirects },
+		"retry": func() { b.limits.retry = bounds.retry },
 	} {
 		if a.Has(key) {
 			set()

@@ -88,11 +88,11 @@ func (o *PermissionOptions) ScopeOf(
 		}
 		answer, err := c.Ask(prompt)
 		if err != nil && !c.Isatty(c.Stdin) {
-			asks := ""
+			capabilities := ""
 			if len(wish.Kinds)+len(wish.Namespaces) > 0 {
-				asks = "; the document asks for kinds " + strings.Join(wish.Kinds, ",") + ", namespaces " + strings.Join(wish.Namespaces, ",")
+				capabilities = "; the document asks for kinds " + strings.Join(wish.Kinds, ",") + ", namespaces " + strings.Join(wish.Namespaces, ",")
 			}
-			return s, diag.New(diag.Usage, "adding key %s: --%s is missing%s", key.Short(), q.flag, asks).
+			return s, diag.New(diag.Usage, "adding key %s: --%s is missing%s", key.Short(), q.flag, capabilities).
 				WithReason("scope")
 		}
 		if err != nil {
@@ -126,7 +126,7 @@ func CheckUses(may []string) error {
 // warnKinds warns of kinds that rye does not have itself: a project's extractor may
 // declare one, but most of them are mistakes, and a grant for them permits nothing.
 func warnKinds(c *cli.Call, kinds []string) {
-	own := []string{
+	lines := []string{
 		"*",
 		"bundle",
 		string(item.Directive),
@@ -135,14 +135,14 @@ func warnKinds(c *cli.Call, kinds []string) {
 		string(item.Config),
 	}
 	for _, k := range kinds {
-		if slices.Contains(own, k) {
+		if slices.Contains(lines, k) {
 			continue
 		}
 		ask := ""
-		if near := cli.Nearest(k, own[1:]); near != "" {
+		if near := cli.Nearest(k, lines[1:]); near != "" {
 			ask = "; did you mean " + near + "?"
 		}
-		c.UI.Warn("the kind %q is not one of %s: it permits nothing unless an extractor of the project declares it%s", k, strings.Join(own[1:], ", "), ask)
+		c.UI.Warn("the kind %q is not one of %s: it permits nothing unless an extractor of the project declares it%s", k, strings.Join(lines[1:], ", "), ask)
 	}
 }
 

@@ -192,7 +192,7 @@ func ParameterOfFlag(ctx context.Context, c *cli.Call, name, value string) strin
 }
 
 // Keys returns the fingerprints of own keys, or of all other known keys.
-func Keys(own bool) func(context.Context, *cli.Call) []string {
+func Keys(owned bool) func(context.Context, *cli.Call) []string {
 	return func(ctx context.Context, c *cli.Call) []string {
 		h, err := env.Of(c).Open(ctx, project.Lenient)
 		if err != nil || len(c.Args) > 0 {
@@ -200,7 +200,7 @@ func Keys(own bool) func(context.Context, *cli.Call) []string {
 		}
 		var out []string
 		for _, k := range h.Trust.Keys() {
-			if k.Own == own && !k.EmbeddedOnly {
+			if k.Own == owned && !k.EmbeddedOnly {
 				out = append(out, k.Fingerprint.Short()+"\t"+k.Owner)
 			}
 		}

@@ -123,7 +123,7 @@ func showSettings(u *cli.UI, s *resolve.Settings, origin bool) {
 
 // leaves adds the values that have their own origin to out, by path.
 func leaves(out map[string]any, v any, path string, origins map[string]string) {
-	if _, own := origins[path]; own {
+	if _, direct := origins[path]; direct {
 		out[path] = v
 		return
 	}

@@ -24,9 +24,9 @@ type PackageOptions struct {
 }
 
 // PackageFlags returns the flags that fill o, after the command's own.
-func PackageFlags(o *PackageOptions, own ...cli.Flag) []cli.Flag {
+func PackageFlags(o *PackageOptions, more ...cli.Flag) []cli.Flag {
 	o.Space = space.Project
-	return append(own,
+	return append(more,
 		cli.String(&o.Space, "space", "`SPACE` of the bundles: project, user or system").OneOf(SpaceNames()...),
 		cli.Bool(&o.Locked, "locked", "refuse to change rye.lock (default in CI for lock and sync; --locked=false is honoured)"),
 	)
@@ -39,13 +39,13 @@ type ConsentOptions struct {
 }
 
 // ConsentFlags returns the flags that fill o, after the command's own.
-func ConsentFlags(o *ConsentOptions, own ...cli.Flag) []cli.Flag {
-	return PackageFlags(&o.PackageOptions, append(own, cli.Bool(&o.Yes, "yes", "accept new tools, directives, permissions and overrides without a question"))...)
+func ConsentFlags(o *ConsentOptions, more ...cli.Flag) []cli.Flag {
+	return PackageFlags(&o.PackageOptions, append(more, cli.Bool(&o.Yes, "yes", "accept new tools, directives, permissions and overrides without a question"))...)
 }
 
 // PackageCodes returns the codes of a refused bundle and the command's own.
-func PackageCodes(own ...diag.Code) []diag.Code {
-	return append(own, diag.LockStale, diag.SourceNotFound, diag.VersionNotFound, diag.Unresolvable,
+func PackageCodes(more ...diag.Code) []diag.Code {
+	return append(more, diag.LockStale, diag.SourceNotFound, diag.VersionNotFound, diag.Unresolvable,
 		diag.LockMismatch, diag.HashMismatch, diag.TagMoved, diag.ImpostorCommit, diag.SumConflict, diag.LockRepointed,
 		diag.Unsigned, diag.KeyUnknown, diag.SignerChanged, diag.Threshold, diag.PolicyDenied, diag.Cooldown, diag.Network, diag.AuthRequired)
 }

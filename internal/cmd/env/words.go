@@ -80,9 +80,9 @@ func SpaceNames() []string {
 }
 
 // RegistryCodes are the codes of a registry that is refused.
-func RegistryCodes(own ...diag.Code) []diag.Code {
+func RegistryCodes(more ...diag.Code) []diag.Code {
 	return append(
-		own,
+		more,
 		diag.KeyUnknown,
 		diag.LogProof,
 		diag.LogEquivocation,

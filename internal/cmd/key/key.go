@@ -375,11 +375,11 @@ func NewPassphrase(c *cli.Call, none bool) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		again, err := c.AskSecret("Again: ")
+		repeated, err := c.AskSecret("Again: ")
 		switch {
 		case err != nil:
 			return nil, err
-		case !bytes.Equal(first, again):
+		case !bytes.Equal(first, repeated):
 			c.UI.Note("The two passphrases differ. Type both again.")
 		case len(first) == 0:
 			return nil, diag.New(diag.Usage, "making a key: the passphrase is empty").WithReason("no_passphrase")

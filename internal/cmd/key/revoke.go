@@ -65,11 +65,11 @@ func runKeyRevoke(ctx context.Context, c *cli.Call, o *revokeOptions) error {
 	if err != nil {
 		return err
 	}
-	fp, own, err := revokedKey(h, c.Arg(0))
+	fp, owned, err := revokedKey(h, c.Arg(0))
 	if err != nil {
 		return err
 	}
-	name, b, err := revocation(ctx, c, h, fp, own, o)
+	name, b, err := revocation(ctx, c, h, fp, owned, o)
 	if err != nil {
 		return err
 	}
@@ -104,7 +104,7 @@ func runKeyRevoke(ctx context.Context, c *cli.Call, o *revokeOptions) error {
 }
 
 // revokedKey returns an own key in any state, or a key that documents name.
-func revokedKey(h *project.Project, word string) (fp sign.Fingerprint, own bool, err error) {
+func revokedKey(h *project.Project, word string) (fp sign.Fingerprint, owned bool, err error) {
 	if word == "" {
 		fp, err = h.Keys.OwnKey("")
 		return fp, true, err
@@ -122,7 +122,7 @@ func revocation(
 	c *cli.Call,
 	h *project.Project,
 	fp sign.Fingerprint,
-	own bool,
+	owned bool,
 	o *revokeOptions,
 ) (string, []byte, error) {
 	p := doc.RevocationParams{Key: fp, Reason: o.reason, Now: c.Now()}
@@ -143,7 +143,7 @@ func revocation(
 			return "", nil, err
 		}
 	}
-	if own && p.Reason == doc.ReasonCompromised && o.at == "" && o.key == "" {
+	if owned && p.Reason == doc.ReasonCompromised && o.at == "" && o.key == "" {
 		name, b, err := certificate(
 			filepath.Join(h.Dirs.Keys(), doc.FileName(doc.KindRevocation, fp)),
 			fp,
@@ -152,7 +152,7 @@ func revocation(
 			return name, b, err
 		}
 	}
-	signer, err := revoker(ctx, h, fp, own && o.key == "")
+	signer, err := revoker(ctx, h, fp, owned && o.key == "")
 	if err != nil {
 		return "", nil, err
 	}

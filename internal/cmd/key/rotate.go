@@ -23,7 +23,7 @@ import (
 func keyRotateCommand() *cli.Command {
 	o := KeyOptions{Expires: DefaultExpiry, Kind: KeyUser}
 	inProject := false
-	again := false
+	repeat := false
 	return &cli.Command{
 		Name:  "rotate",
 		Usage: "replace a key by a successor",
@@ -42,12 +42,12 @@ that are unchanged since, manifests and endorsements with the new key.`,
 			cli.String(&o.Expires, "expires", "`LENGTH` of validity of the new key, at most 3y"),
 			cli.Lists(&o.may, "may", "add `USES` to the uses of the old key"),
 			cli.Bool(&o.NoPassphrase, "no-passphrase", "write the private key unencrypted"),
-			cli.Bool(&again, "resign", "sign again what the old key signed in the project"),
+			cli.Bool(&repeat, "resign", "sign again what the old key signed in the project"),
 			cli.Bool(&inProject, "in-project", "also write the documents into the project's .ai/trust"),
 		},
 		Complete: complete.Keys(true),
 		Run: func(ctx context.Context, c *cli.Call) error {
-			return runKeyRotate(ctx, c, &o, inProject, again)
+			return runKeyRotate(ctx, c, &o, inProject, repeat)
 		},
 	}
 }
@@ -60,7 +60,7 @@ type rotated struct {
 	Resign []string `json:"resign"` // paths of the project that the old key signed
 }
 
-func runKeyRotate(ctx context.Context, c *cli.Call, o *KeyOptions, inProject, again bool) error {
+func runKeyRotate(ctx context.Context, c *cli.Call, o *KeyOptions, inProject, repeat bool) error {
 	h, err := env.Of(c).Open(ctx, project.Lenient)
 	if err != nil {
 		return err
@@ -127,7 +127,7 @@ func runKeyRotate(ctx context.Context, c *cli.Call, o *KeyOptions, inProject, ag
 	if err != nil {
 		return err
 	}
-	if again {
+	if repeat {
 		// Opened again, because the successor is trusted only now.
 		if h, err = env.Of(c).Open(ctx, project.Lenient); err != nil {
 			return err

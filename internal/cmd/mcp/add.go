@@ -226,7 +226,7 @@ func requestedServers(c *cli.Call, o *mcpAddOptions) ([]*mcpclient.Server, error
 	sandbox, err := o.sandbox()
 	for _, s := range servers {
 		if s.Transport == mcpclient.Stdio {
-			own := sandbox
+			profile := sandbox
 			named := s.NamedFiles(c.Getenv("HOME"))
 			if o.from != "" { // another person may have written the paths
 				for _, at := range named {
@@ -235,9 +235,9 @@ func requestedServers(c *cli.Call, o *mcpAddOptions) ([]*mcpclient.Server, error
 				named = nil
 			}
 			read := append(slices.Clone(*sandbox.Read), named...)
-			own.Read = &read
-			own = own.Normal()
-			s.Sandbox = &own
+			profile.Read = &read
+			profile = profile.Normal()
+			s.Sandbox = &profile
 		} else if o.net != "" ||
 			len(o.hosts)+len(o.allowWrite)+len(o.allowRead) > 0 {
 			return nil, diag.New(diag.Usage, "adding an MCP server: --allow-read, --allow-write, --net and --host are for programs, and %s is reached at a URL", s.Name)

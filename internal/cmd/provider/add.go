@@ -35,8 +35,8 @@ type ProviderAddOptions struct {
 	Signer func(context.Context) (*project.Project, error)
 }
 
-// asks reports whether the command may ask the person.
-func (o *ProviderAddOptions) asks(c *cli.Call) bool {
+// interactive reports whether the command may ask the person.
+func (o *ProviderAddOptions) interactive(c *cli.Call) bool {
 	return !o.Silent && c.Isatty(c.Stdin) && !c.UI.AsJSON
 }
 
@@ -214,7 +214,7 @@ func AddService(
 	options := modelsetup.ServiceOptions{NoTest: o.NoTest, Confirm: func(worst policy.USD) error {
 		return confirmCost(c, o.Yes && !o.Guided, s.Ref, worst)
 	}}
-	if o.asks(c) {
+	if o.interactive(c) {
 		options.Choose = func(names []string) (string, error) {
 			return chooseModel(c, names, o.Guided)
 		}

@@ -26,9 +26,9 @@ type registryPublishOptions struct {
 }
 
 // writeCodes are the codes of a change that a registry refuses.
-func writeCodes(own ...diag.Code) []diag.Code {
+func writeCodes(more ...diag.Code) []diag.Code {
 	return env.RegistryCodes(append(
-		own,
+		more,
 		diag.AuthFailed,
 		diag.AuthRequired,
 		diag.ValidationFailed,

@@ -19,7 +19,7 @@ func consentToInterpreter(
 	c *cli.Call,
 	h *project.Project,
 	err error,
-) (path string, again bool, _ error) {
+) (path string, retry bool, _ error) {
 	var e *diag.Error
 	if !errors.As(err, &e) ||
 		e.Code != diag.ConsentRequired ||

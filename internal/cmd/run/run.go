@@ -195,8 +195,8 @@ func runTool(ctx context.Context, c *cli.Call, h *project.Project, req primary.C
 	defer ends()
 	run, err := h.Verbs.Tool(ctx, req)
 	for asked := ""; err != nil; {
-		path, again, aerr := consentToInterpreter(ctx, c, h, err)
-		if aerr != nil || !again || path == asked {
+		path, retry, aerr := consentToInterpreter(ctx, c, h, err)
+		if aerr != nil || !retry || path == asked {
 			err = cmp.Or(aerr, err)
 			break
 		}

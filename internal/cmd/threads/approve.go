@@ -172,7 +172,7 @@ func askOpen(ctx context.Context, c *cli.Call, p *project.Project, id string) er
 				return err
 			}
 		}
-		_, goesOn, err := threadhost.DecideCall(
+		_, continues, err := threadhost.DecideCall(
 			ctx,
 			p,
 			id,
@@ -183,7 +183,7 @@ func askOpen(ctx context.Context, c *cli.Call, p *project.Project, id string) er
 		if err != nil {
 			return err
 		}
-		if goesOn && i == len(open)-1 {
+		if continues && i == len(open)-1 {
 			return watch.ResumeThread(ctx, c, p, id, &watch.ResumeOptions{})
 		}
 	}

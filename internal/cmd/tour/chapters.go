@@ -105,7 +105,7 @@ func (t *tour) choose(ctx context.Context, chapters []tourChapter) error {
 			wanted = n - 1
 		}
 		if wanted < made { // what a chapter makes can be made once: begin again in an empty directory
-			if err := t.again(); err != nil {
+			if err := t.repeat(); err != nil {
 				return err
 			}
 			made = 0
@@ -127,7 +127,7 @@ func (t *tour) choose(ctx context.Context, chapters []tourChapter) error {
 }
 
 // again empties the scratch directory.
-func (t *tour) again() error {
+func (t *tour) repeat() error {
 	t.stopServers()
 	if err := RemoveAll(t.dir); err != nil {
 		return diag.New(diag.FileSystemError, "emptying the scratch directory: %w", err)

@@ -14,15 +14,15 @@ func Brought(in *packages.Inspection) []string {
 	for _, x := range in.Items {
 		kind, id, _ := strings.Cut(x.Ref, ":")
 		text := kind + " " + id
-		var asks []string
+		var requests []string
 		for _, a := range x.Asks {
 			if host, ok := strings.CutPrefix(a, "net:"); ok {
 				a = "network " + host
 			}
-			asks = append(asks, a)
+			requests = append(requests, a)
 		}
-		if len(asks) > 0 {
-			text += " (" + strings.Join(asks, ", ") + ")"
+		if len(requests) > 0 {
+			text += " (" + strings.Join(requests, ", ") + ")"
 		}
 		out = append(out, text)
 	}

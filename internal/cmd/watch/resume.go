@@ -81,11 +81,11 @@ func DecideThread(
 		if err != nil {
 			return true, err
 		}
-		q, goesOn, err := threadhost.DecideCall(ctx, p, id, call, r, prefix)
+		q, continues, err := threadhost.DecideCall(ctx, p, id, call, r, prefix)
 		if q != nil {
 			c.UI.Note("%s: %s", r.Decision, q.Question)
 		}
-		if err != nil || !goesOn {
+		if err != nil || !continues {
 			return true, err
 		}
 		return true, ResumeThread(ctx, c, p, id, &ResumeOptions{})

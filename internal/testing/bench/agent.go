@@ -41,12 +41,12 @@ type agentTask struct {
 
 // agentRun is the outcome of a task.
 type agentRun struct {
-	took, cpu time.Duration
-	rss       int64
-	thread    string
-	state     string
-	result    string
-	problem   string
+	elapsed, cpu time.Duration
+	rss          int64
+	thread       string
+	state        string
+	result       string
+	problem      string
 }
 
 func toolNames(ids ...string) string {
@@ -287,7 +287,7 @@ func (b *bench) agentTask(t *agentTask) error {
 		return err
 	}
 	fmt.Printf("| %s | %s | %d | %d, %d | %d | $%s | %.1f kB, %d tools | %.3f | %s | %s | %s |\n", t.name, end, s.Requests, s.Input, s.Cached, s.Output, money,
-		float64(s.FirstBytes)/1000, s.ToolsOffered, s.SamePrefix(), ms(run.took), ms(run.cpu), mb(run.rss))
+		float64(s.FirstBytes)/1000, s.ToolsOffered, s.SamePrefix(), ms(run.elapsed), ms(run.cpu), mb(run.rss))
 	if problems := model.Problems(); len(problems) > 0 {
 		return fmt.Errorf("a request broke the dialect: %s", problems[0])
 	}
@@ -362,7 +362,7 @@ func (b *bench) runAgent(dir string, args ...string) (*agentRun, error) {
 	c.Stderr = &stderr
 	start := time.Now()
 	failure := c.Run()
-	out := &agentRun{took: time.Since(start)}
+	out := &agentRun{elapsed: time.Since(start)}
 	if c.ProcessState == nil {
 		return nil, failure
 	}
@@ -489,7 +489,7 @@ func approveQuestion(b *bench, dir string, out *agentRun) error {
 	if err != nil {
 		return err
 	}
-	out.took += answered.took
+	out.elapsed += answered.elapsed
 	out.cpu += answered.cpu
 	out.rss = max(out.rss, answered.rss)
 	out.state = answered.state

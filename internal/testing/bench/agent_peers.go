@@ -70,7 +70,7 @@ func (b *bench) peers() error {
 		codex = first(filepath.Join(packages, "@openai", "codex-*", "vendor", "*", "bin", "codex"))
 	}
 	fmt.Printf("\n| the same work | end | turns | first request | tokens a turn | identical beginning | time | processor time | memory |\n|---|---|---|---|---|---|---|---|---|\n")
-	own, err := b.peer("rye", scripted.Chat, func(string) peer {
+	rye, err := b.peer("rye", scripted.Chat, func(string) peer {
 		return peer{argv: []string{b.rye, "run", "prompt", peerTask}}
 	})
 	if err != nil {
@@ -87,7 +87,7 @@ func (b *bench) peers() error {
 		}
 	})
 	if err == nil {
-		err = own.below(other)
+		err = rye.below(other)
 	}
 	if err != nil {
 		return err
@@ -99,7 +99,7 @@ func (b *bench) peers() error {
 		}
 	})
 	if err == nil {
-		err = own.below(other)
+		err = rye.below(other)
 	}
 	return err
 }
@@ -157,7 +157,7 @@ func (b *bench) peer(name, dialect string, make func(url string) peer) (peerFigu
 	c.Stderr = &said
 	start := time.Now()
 	failure := c.Run()
-	took := time.Since(start)
+	elapsed := time.Since(start)
 	s := model.Stats()
 	end := "done"
 	switch {
@@ -173,7 +173,7 @@ func (b *bench) peer(name, dialect string, make func(url string) peer) (peerFigu
 	figures := peerFigures{name: name, firstBytes: s.FirstBytes, turnTokens: s.Input / int64(max(s.Requests, 1))}
 	cpu := c.ProcessState.UserTime() + c.ProcessState.SystemTime()
 	fmt.Printf("| %s | %s | %d | %.1f kB, %d tools | %d | %.3f | %s | %s | %s |\n", name, end, s.Requests, float64(s.FirstBytes)/1000, s.ToolsOffered,
-		figures.turnTokens, s.SamePrefix(), ms(took), ms(cpu), mb(residentSize(c.ProcessState)))
+		figures.turnTokens, s.SamePrefix(), ms(elapsed), ms(cpu), mb(residentSize(c.ProcessState)))
 	if end != "done" {
 		return peerFigures{}, fmt.Errorf("the work with %s: %s", name, end)
 	}

@@ -27,20 +27,20 @@ func reserve(ctx context.Context, dir, id string) error {
 	if err != nil {
 		return err
 	}
-	took := []time.Duration{}
+	times := []time.Duration{}
 	for n, end := 0, time.Now().Add(ledgerTime); time.Now().Before(end); n++ {
 		start := time.Now()
 		err := do(fmt.Sprintf("%s-%d", id, n), false)
 		if err != nil {
 			return err
 		}
-		took = append(took, time.Since(start))
+		times = append(times, time.Since(start))
 		err = do(fmt.Sprintf("%s-%d", id, n), true)
 		if err != nil {
 			return err
 		}
 	}
-	return json.NewEncoder(os.Stdout).Encode(took)
+	return json.NewEncoder(os.Stdout).Encode(times)
 }
 
 // ledgerUser returns a function that reserves, or settles the reservation.
@@ -127,8 +127,8 @@ func (b *bench) ledger(ctx context.Context) error {
 // reservations took.
 func (b *bench) reserving(dir string, count int) (rate float64, half, most time.Duration, err error) {
 	type answer struct {
-		took []time.Duration
-		err  error
+		times []time.Duration
+		err   error
 	}
 	answers := make(chan answer)
 	for n := range count {
@@ -138,7 +138,7 @@ func (b *bench) reserving(dir string, count int) (rate float64, half, most time.
 			cmd.Stderr = os.Stderr
 			raw, err := cmd.Output()
 			if a.err = err; err == nil {
-				a.err = json.Unmarshal(raw, &a.took)
+				a.err = json.Unmarshal(raw, &a.times)
 			}
 			answers <- a
 		}()
@@ -147,7 +147,7 @@ func (b *bench) reserving(dir string, count int) (rate float64, half, most time.
 	for range count {
 		a := <-answers
 		err = errors.Join(err, a.err)
-		all = append(all, a.took...)
+		all = append(all, a.times...)
 	}
 	if err != nil || len(all) == 0 {
 		return 0, 0, 0, fmt.Errorf("%d processes made %d reservations: %w", count, len(all), err)

@@ -43,12 +43,12 @@ func race(rounds int, programs ...program) ([]sample, error) {
 
 // outcome is what one run cost.
 type outcome struct {
-	took, cpu time.Duration
-	rss       int64
+	elapsed, cpu time.Duration
+	rss          int64
 }
 
 func (s *sample) add(o outcome) {
-	s.times = append(s.times, o.took)
+	s.times = append(s.times, o.elapsed)
 	s.cpu = append(s.cpu, o.cpu)
 	s.rss = max(s.rss, o.rss)
 }
@@ -65,12 +65,12 @@ func (p program) once() (outcome, error) {
 	cmd.Stderr = &said
 	start := time.Now()
 	err := cmd.Run()
-	took := time.Since(start)
+	elapsed := time.Since(start)
 	if err != nil {
 		return outcome{}, fmt.Errorf("running %q: %w\n%s", p.argv, err, said.Bytes())
 	}
 	state := cmd.ProcessState
-	return outcome{took, state.UserTime() + state.SystemTime(), residentSize(state)}, nil
+	return outcome{elapsed, state.UserTime() + state.SystemTime(), residentSize(state)}, nil
 }
 
 func median(d []time.Duration) time.Duration {

@@ -31,7 +31,7 @@ func (j job) once() (sum outcome, err error) {
 		if err != nil {
 			return sum, err
 		}
-		sum.took = sum.took + o.took
+		sum.elapsed = sum.elapsed + o.elapsed
 		sum.cpu = sum.cpu + o.cpu
 		sum.rss = max(sum.rss, o.rss)
 	}

@@ -238,8 +238,8 @@ func (b *bench) publishLarge(serve program, dir string, items int) (*listener, e
 	}
 	fmt.Printf("\n| publish | rye registry publish, in all | its processor time | its memory | the registry, processor time | the registry, memory | rye verify of the same items |\n|---|---|---|---|---|---|---|\n")
 	state := l.cmd.ProcessState
-	fmt.Printf("| one bundle of %d items | %s | %s | %s | %s | %s | %s, %s of processor time |\n", items, ms(o.took), ms(o.cpu), mb(o.rss),
-		ms(state.UserTime()+state.SystemTime()), mb(residentSize(state)), ms(verify.took), ms(verify.cpu))
+	fmt.Printf("| one bundle of %d items | %s | %s | %s | %s | %s | %s, %s of processor time |\n", items, ms(o.elapsed), ms(o.cpu), mb(o.rss),
+		ms(state.UserTime()+state.SystemTime()), mb(residentSize(state)), ms(verify.elapsed), ms(verify.cpu))
 	return listen(serve)
 }
 
@@ -276,7 +276,7 @@ func (b *bench) reads(rye, bare *listener) error {
 		got := middle(a[1:])
 		want := middle(z[1:])
 		fmt.Printf("| %s | %d | %s a second | %s | %s a second | %s | %.2f |\n", c.name, c.clients, rate(got), ms(got.at(99)), rate(want), ms(want.at(99)),
-			float64(len(got.times))/got.took.Seconds()/(float64(len(want.times))/want.took.Seconds()))
+			float64(len(got.times))/got.elapsed.Seconds()/(float64(len(want.times))/want.elapsed.Seconds()))
 	}
 	return nil
 }
@@ -313,7 +313,7 @@ func hammer(address, path, header string, status, clients int, span time.Duratio
 		})
 	}
 	wg.Wait()
-	l.took = time.Since(start)
+	l.elapsed = time.Since(start)
 	slices.Sort(l.times)
 	if len(l.times) == 0 && err == nil {
 		err = fmt.Errorf("%s%s: no response", address, path)

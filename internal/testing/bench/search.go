@@ -44,7 +44,7 @@ func (b *bench) search() error {
 			got[0],
 			got[1],
 			got[2],
-			ms(first.took),
+			ms(first.elapsed),
 			got[3],
 			mb(got[0].rss),
 		)

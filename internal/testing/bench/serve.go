@@ -137,12 +137,12 @@ func (b *bench) firstAnswers(dir string) error {
 	samples := make([]sample, len(programs))
 	for i := range b.spawns + 1 {
 		for k, p := range programs {
-			took, err := p.firstLine()
+			elapsed, err := p.firstLine()
 			if err != nil {
 				return err
 			}
 			if i > 0 {
-				samples[k].add(outcome{took: took})
+				samples[k].add(outcome{elapsed: elapsed})
 			}
 		}
 	}
@@ -163,12 +163,12 @@ func (p program) firstLine() (time.Duration, error) {
 	}
 	_, werr := io.WriteString(c.in, p.stdin)
 	_, rerr := c.out.ReadSlice('\n')
-	took := time.Since(start)
+	elapsed := time.Since(start)
 	_, _, err = c.close()
 	if err != nil || werr != nil || rerr != nil {
 		return 0, fmt.Errorf("running %q: %v, %v, %w", p.argv, werr, rerr, err)
 	}
-	return took, nil
+	return elapsed, nil
 }
 
 // client is the other end of a server.
@@ -202,10 +202,10 @@ func (c *client) close() (rss int64, cpu time.Duration, err error) {
 
 // load is what many calls took.
 type load struct {
-	took  time.Duration
-	times []time.Duration
-	rss   int64
-	cpu   time.Duration
+	elapsed time.Duration
+	times   []time.Duration
+	rss     int64
+	cpu     time.Duration
 }
 
 // at returns the time within which that many of 100 calls were answered.
@@ -217,7 +217,7 @@ func (l load) at(percent int) time.Duration {
 }
 
 func rate(l load) string {
-	return fmt.Sprintf("%.0f", float64(len(l.times))/l.took.Seconds())
+	return fmt.Sprintf("%.0f", float64(len(l.times))/l.elapsed.Seconds())
 }
 
 // calls makes n calls of one tool, so many at a time.
@@ -287,6 +287,6 @@ func (c *client) pump(call string, n, atOnce int) (l load, err error) {
 			}
 		}
 	}
-	l.took = time.Since(start)
+	l.elapsed = time.Since(start)
 	return l, nil
 }

@@ -86,7 +86,7 @@ type spawned struct {
 	} `json:"data"`
 }
 
-func (b *bench) spawn(dir string) (out spawned, took time.Duration, err error) {
+func (b *bench) spawn(dir string) (out spawned, elapsed time.Duration, err error) {
 	p := b.program(dir, b.rye, "spawn", "directive", "demo/held", "--json")
 	c := exec.Command(p.argv[0], p.argv[1:]...)
 	c.Dir = p.dir
@@ -96,8 +96,8 @@ func (b *bench) spawn(dir string) (out spawned, took time.Duration, err error) {
 	if err != nil {
 		return out, 0, fmt.Errorf("rye spawn: %w\n%s", err, raw)
 	}
-	took = time.Since(start)
-	return out, took, json.Unmarshal(raw, &out)
+	elapsed = time.Since(start)
+	return out, elapsed, json.Unmarshal(raw, &out)
 }
 
 // manyThreads starts threads that live at the same time, and measures their start, their
@@ -110,12 +110,12 @@ func (b *bench) manyThreads(dir string, h *held) error {
 	var starts []time.Duration
 	began := time.Now()
 	for range count {
-		got, took, err := b.spawn(dir)
+		got, elapsed, err := b.spawn(dir)
 		if err != nil {
 			return err
 		}
 		ids = append(ids, got.Data.ID)
-		starts = append(starts, took)
+		starts = append(starts, elapsed)
 	}
 	if err := h.arrive(count); err != nil {
 		return err

@@ -305,8 +305,8 @@ func (p *Pack) Zeros(mib int, first []byte) {
 	b.Reset()
 	z.Write(chunk) // this one and all that follow are equal
 	z.Flush()
-	again := bytes.Clone(b.Bytes())
-	p.Raw(bytes.Repeat(again, mib-1))
+	repeated := bytes.Clone(b.Bytes())
+	p.Raw(bytes.Repeat(repeated, mib-1))
 	// The last block, and the sum over the bytes: zeros add the first half to the second.
 	sum := adler32.Checksum(first)
 	low := uint64(sum & 0xffff)

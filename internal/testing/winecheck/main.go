@@ -20,16 +20,16 @@ func main() {
 	packages := flag.String("packages", "", "a `FILE` with a line for each package that was to be tested")
 	module := flag.String("module", "github.com/ryeos/rye/", "`PREFIX` that the list leaves out of packages")
 	hanging := flag.Bool("hanging", false, "print the packages and tests that run alone, as patterns of go test -run, and the packages that are left out with *, and exit")
-	again := flag.Bool("again", false, "print the packages with failures that the list does not name, for a second try, and exit")
+	retry := flag.Bool("again", false, "print the packages with failures that the list does not name, for a second try, and exit")
 	flag.Parse()
-	err := run(os.Stdin, os.Stdout, *list, *module, *packages, *hanging, *again)
+	err := run(os.Stdin, os.Stdout, *list, *module, *packages, *hanging, *retry)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "winecheck:", err)
 		os.Exit(1)
 	}
 }
 
-func run(in io.Reader, out io.Writer, list, module, packages string, hanging, again bool) error {
+func run(in io.Reader, out io.Writer, list, module, packages string, hanging, retry bool) error {
 	text, err := os.ReadFile(list)
 	if err != nil {
 		return fmt.Errorf("reading the list: %w", err)
@@ -60,7 +60,7 @@ func run(in io.Reader, out io.Writer, list, module, packages string, hanging, ag
 		}
 		r.expect(strings.Fields(string(expected)), module)
 	}
-	if again {
+	if retry {
 		for _, pkg := range unknown(entries, r) {
 			fmt.Fprintln(out, pkg)
 		}

@@ -48,8 +48,8 @@ func newCommand(environ []string, interactive bool, dir string) (*command, error
 		"GIT_NO_REPLACE_OBJECTS=1", "GIT_CEILING_DIRECTORIES="+filepath.Dir(dir), "GIT_PAGER=cat")
 	if !interactive {
 		env = append(env, "GIT_TERMINAL_PROMPT=0", "GCM_INTERACTIVE=never", "SSH_ASKPASS_REQUIRE=never")
-		_, own := proc.Lookup(env, "GIT_SSH_COMMAND")
-		if _, older := proc.Lookup(env, "GIT_SSH"); !own && !older {
+		_, set := proc.Lookup(env, "GIT_SSH_COMMAND")
+		if _, older := proc.Lookup(env, "GIT_SSH"); !set && !older {
 			env = append(env, "GIT_SSH_COMMAND=ssh -o BatchMode=yes")
 		}
 	}

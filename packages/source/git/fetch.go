@@ -79,10 +79,10 @@ func (s *Source) fetch(
 	refs *Refs,
 ) (snap *source.Snapshot, err error) {
 	err = st.with(ctx, func() error {
-		for again := range 2 {
+		for attempt := range 2 {
 			var used string
 			snap, used, err = s.fetchOnce(ctx, st, o, refs)
-			if again > 0 || !storeIsBroken(err) {
+			if attempt > 0 || !storeIsBroken(err) {
 				return err
 			}
 			if err := st.discard(used); err != nil {
