@@ -34,19 +34,19 @@ const (
 // FilesName is the name of the list of files in the directory of an adopted source.
 const FilesName = "files"
 
-// The kinds of components. A component of kind hook or mcp is executed by other programs.
+// The kinds of components. A component of kind hooks or mcp is executed by other programs.
 const (
 	KindSkill   = "skill"
 	KindAgent   = "agent"
 	KindCommand = "command"
 	KindRule    = "rule"
-	KindHook    = "hook"
+	KindHooks   = "hooks"
 	KindMCP     = "mcp"
 )
 
 // Kinds returns the kinds of components, in the order in which reports list them.
 func Kinds() []string {
-	return []string{KindSkill, KindAgent, KindCommand, KindRule, KindHook, KindMCP}
+	return []string{KindSkill, KindAgent, KindCommand, KindRule, KindHooks, KindMCP}
 }
 
 // Component is a part of a source that another program or rye can use.

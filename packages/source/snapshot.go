@@ -44,7 +44,10 @@ type Snapshot struct {
 	Origin Origin
 	Sum    string // h1:…
 	Files  []File // sorted by path
-	root   string
+	// Left are the paths of a whole commit that are not files which every system can store:
+	// links, submodules and colliding names. Their bytes were not read.
+	Left []treehash.File
+	root string
 
 	mu   sync.Mutex
 	kept map[string][]byte // the files that were read since Keep; nil keeps none

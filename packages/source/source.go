@@ -50,6 +50,7 @@ type Origin struct {
 	Archive   string    `json:"archive,omitempty"` // of a registry: the digest of the archive
 	Log       string    `json:"log,omitempty"`     // of a registry: the number of its log entry
 	Sum       string    `json:"sum,omitempty"`     // of a registry: the hash of the files that the log names
+	Whole     bool      `json:"-"`                 // all files of the commit, not only the ones of a bundle; repositories only
 }
 
 // Local reports whether the origin is a directory of this machine.

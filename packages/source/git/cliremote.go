@@ -71,7 +71,7 @@ func (r *cli) oneRef(refs *Refs, line string) error {
 
 // Repository implements Remote. Only the command can fetch the files of one directory.
 func (r *cli) Repository(p part) string {
-	if p.Subdir != "" && p.File == "" {
+	if p.Subdir != "" && p.File == "" && !p.Whole {
 		return partialGit
 	}
 	return filesGit
@@ -274,7 +274,7 @@ func (r *cli) fetchSubtree(ctx context.Context, store string, w Want, dir string
 		if err != nil {
 			return err
 		}
-		files, err := list(ctx, objs, tree)
+		files, err := list(ctx, objs, tree, false)
 		if err != nil {
 			return err
 		}

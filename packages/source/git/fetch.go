@@ -54,6 +54,7 @@ func (s *Source) cached(st *store, o source.Origin) (*source.Snapshot, error) {
 	o.Tree = f.Tree
 	o.Time = time.Unix(f.Time, 0).UTC()
 	snap.Origin = o
+	snap.Left = f.Left
 	return snap, nil
 }
 
@@ -106,14 +107,18 @@ func (s *Source) fetchOnce(
 	refs *Refs,
 ) (snap *source.Snapshot, used string, err error) {
 	r := s.repo(o.URL)
-	if o.Subdir != "" {
+	if o.Subdir != "" && !o.Whole {
 		r.subtree(ctx)
 	}
 	want := Want{OIDs: []string{o.Commit}, SHA256: refs.SHA256}
 	if o.TagObject != "" {
 		want.OIDs = []string{o.TagObject}
 	}
-	p := part{From: want.OIDs[0], Subdir: o.Subdir}
+	p := part{
+		From:   want.OIDs[0],
+		Subdir: o.Subdir,
+		Whole:  o.Whole,
+	}
 	err = r.do(ctx, func(ctx context.Context, remote Remote) error {
 		to := &intake{s: s, o: o, from: p.From}
 		defer to.close()
@@ -122,7 +127,12 @@ func (s *Source) fetchOnce(
 		}
 		snap, err = to.finish(ctx)
 		if err == nil {
-			st.saveSum(to.o, fetched{Tree: to.o.Tree, Sum: snap.Sum, Time: to.o.Time.Unix()})
+			st.saveSum(to.o, fetched{
+				Tree: to.o.Tree,
+				Sum:  snap.Sum,
+				Time: to.o.Time.Unix(),
+				Left: snap.Left,
+			})
 		}
 		return err
 	})

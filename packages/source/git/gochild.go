@@ -76,7 +76,7 @@ func (r *goRemote) ListRefs(ctx context.Context) (*Refs, error) {
 // Pass implements Remote. This version of the protocol cannot request single files, so all
 // files of the commit are fetched.
 func (r *goRemote) Pass(ctx context.Context, repository string, w Want, p part, to receiver) error {
-	u := &unframe{to: to}
+	u := &unframe{to: to, whole: p.Whole}
 	if p.File != "" {
 		u.blobs = 1
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/ryeos/rye/bundle"
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/lock/treehash"
 	"github.com/ryeos/rye/packages/source"
 )
 
@@ -16,6 +17,7 @@ type part struct {
 	// File is the path of the only file, below Subdir; "" selects the files of the bundle.
 	File  string `json:"file,omitempty"`
 	Limit int64  `json:"limit,omitempty"` // bytes of File
+	Whole bool   `json:"whole,omitempty"` // all files below Subdir, not only the ones of a bundle
 }
 
 // receiver takes a part of a commit. Its methods are called in this order; for a single
@@ -50,12 +52,15 @@ func (p part) pass(ctx context.Context, objs Objects, to receiver) error {
 	if err := to.tree(tree); err != nil {
 		return err
 	}
-	files, err := list(ctx, objs, tree)
+	files, err := list(ctx, objs, tree, p.Whole)
 	if err != nil {
 		return err
 	}
 	if err := to.list(files); err != nil {
 		return err
+	}
+	if p.Whole {
+		files, _ = usable(files)
 	}
 	oids := make([]string, len(files))
 	for i, f := range files {
@@ -71,6 +76,7 @@ type intake struct {
 	o     source.Origin
 	from  string
 	files []file
+	left  []treehash.File
 	w     *source.Writer
 }
 
@@ -106,6 +112,12 @@ func (n *intake) list(files []file) error {
 		)
 	}
 	n.files = files
+	if n.o.Whole {
+		n.files, n.left = usable(files)
+	}
+	if len(n.left) > maxLeft {
+		return diag.New(diag.TooLarge, "reading the files: more than %d of them are links, submodules or have names that some systems cannot store", maxLeft)
+	}
 	n.s.heavy.Lock() // a file can have 64 MiB
 	var err error
 	n.w, err = n.s.p.Cache.Write()
@@ -125,8 +137,15 @@ func (n *intake) blob(i int, data []byte) error {
 
 // finish commits the files to the cache.
 func (n *intake) finish(ctx context.Context) (*source.Snapshot, error) {
-	return n.w.Commit(ctx, n.o)
+	snap, err := n.w.Commit(ctx, n.o)
+	if snap != nil {
+		snap.Left = n.left
+	}
+	return snap, err
 }
+
+// maxLeft is the number of paths that a whole commit may have without usable files.
+const maxLeft = 1000
 
 // close discards files that were not committed.
 func (n *intake) close() {

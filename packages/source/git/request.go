@@ -164,6 +164,7 @@ func readFrames(r io.Reader, each func(kind byte, content []byte) error) error {
 // checked.
 type unframe struct {
 	to    receiver
+	whole bool // the files are all files of the commit
 	files []file
 	blobs int // that are expected
 	next  int
@@ -186,6 +187,11 @@ func (u *unframe) each(kind byte, content []byte) error {
 	case frameFile:
 		return u.file(string(content))
 	case frameFiles:
+		if u.whole {
+			blobs, _ := usable(u.files)
+			u.blobs = len(blobs)
+			return u.to.list(u.files)
+		}
 		if err := check(u.files); err != nil {
 			return err
 		}

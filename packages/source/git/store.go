@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"github.com/ryeos/rye/lock/treehash"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -232,11 +233,17 @@ type fetched struct {
 	Tree string `json:"tree"`
 	Sum  string `json:"sum"`
 	Time int64  `json:"time"`
+	// Left is Snapshot.Left: without it a link would be missing where the cache is read.
+	Left []treehash.File `json:"left,omitempty"`
 }
 
 // sumFile returns the path of the record of a snapshot, relative to the store.
 func (s *store) sumFile(o source.Origin) string {
-	sum := sha256.Sum256([]byte(o.TagObject + "\n" + o.Commit + "\n" + o.Subdir))
+	text := o.TagObject + "\n" + o.Commit + "\n" + o.Subdir
+	if o.Whole {
+		text += "\nwhole"
+	}
+	sum := sha256.Sum256([]byte(text))
 	return "sums/" + hex.EncodeToString(sum[:16])
 }
 

@@ -83,8 +83,9 @@ type file struct {
 }
 
 // list returns the carried files of a tree, level by level. If one of them cannot be
-// in a bundle, it returns an error with every such file.
-func list(ctx context.Context, objs Objects, tree string) ([]file, error) {
+// in a bundle, it returns an error with every such file. With whole, it returns all files,
+// links and submodules; usable divides them.
+func list(ctx context.Context, objs Objects, tree string, whole bool) ([]file, error) {
 	files := []file{}
 	level := []file{{path: "", oid: tree}}
 	for len(level) > 0 {
@@ -98,7 +99,11 @@ func list(ctx context.Context, objs Objects, tree string) ([]file, error) {
 				if len(files) > bundle.MaxFiles || len(next) > bundle.MaxFiles {
 					return diag.New(diag.TooLarge, "reading tree %s: it has more than %d files", tree, bundle.MaxFiles)
 				}
-				at, isFolder, err := carriedEntry(level[i].path, oids[i], e)
+				entry := carriedEntry
+				if whole {
+					entry = anyEntry
+				}
+				at, isFolder, err := entry(level[i].path, oids[i], e)
 				switch {
 				case err != nil:
 					return err
@@ -116,7 +121,44 @@ func list(ctx context.Context, objs Objects, tree string) ([]file, error) {
 		}
 		level = next
 	}
+	if whole {
+		return files, nil
+	}
 	return files, check(files)
+}
+
+// anyEntry returns the file or directory of an entry.
+func anyEntry(dir, tree string, e entry) (f *file, isFolder bool, err error) {
+	at := path.Join(dir, e.name)
+	if dir != "" && path.Base(at) != e.name || dir == "" && at != e.name {
+		return nil, false, diag.New(diag.PathEscape, "reading tree %s: it has the name %q", tree, e.name)
+	}
+	return &file{at, e.mode, e.oid}, e.mode == modeTree, nil
+}
+
+// usable divides the files of a whole commit: into regular files that every system can
+// store, and the others. It has one result for one list, on both sides of a child process.
+func usable(files []file) (out []file, left []treehash.File) {
+	entries := make([]treehash.File, len(files))
+	for i, f := range files {
+		mode := treehash.Mode(f.mode)
+		if mode == 0o100664 { // written by old versions of git for 100644
+			mode = treehash.Regular
+		}
+		entries[i] = treehash.File{Path: f.path, Mode: mode}
+	}
+	refused := map[string]bool{}
+	for _, f := range treehash.Check(entries) {
+		refused[f.Path] = true
+	}
+	for i, f := range files {
+		if refused[f.path] {
+			left = append(left, entries[i])
+			continue
+		}
+		out = append(out, f)
+	}
+	return out, left
 }
 
 // carriedEntry returns the file or directory of an entry, nil if bundles do not have it.
