@@ -22,7 +22,7 @@ const (
 	// ends. A thread that continues this one asks again.
 	ForThread = "thread"
 	// ForPrefix permits also later calls of the same capability whose dangerous commands all
-	// begin as those of this one.
+	// begin as the commands of this one.
 	ForPrefix = "prefix"
 	// LeftOpen states that the person who was asked for a thread of another process left.
 	LeftOpen = "left"
@@ -305,7 +305,7 @@ func (t *Thread) permitted(d *askedData, q *Question) string {
 	return ""
 }
 
-// ask records a question. Its id is that of the call and of the line.
+// ask records a question. Its id is made of the call's id and the line.
 func (t *Thread) ask(ctx context.Context, d askedData, q *Question) (*asked, error) {
 	if q.Before != nil {
 		if err := q.Before(); err != nil {

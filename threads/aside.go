@@ -22,7 +22,7 @@ type AsideCall struct {
 	Tool  Offered
 	Input map[string]any
 	Held  policy.Held
-	// ForModel states that a model reads the result: it is cut as those of its own calls.
+	// ForModel states that a model reads the result: it is cut as results of its own calls.
 	ForModel bool
 }
 

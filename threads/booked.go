@@ -41,8 +41,8 @@ type BookedCall struct {
 	turn, attempt  int64
 }
 
-// Book reads the lines of the log of a thread. The error is THREAD_NOT_FOUND if it is that
-// of a run of a graph, or has no line.
+// Book reads the lines of the log of a thread. The error is THREAD_NOT_FOUND for the log of a
+// run of a graph, or one without a line.
 func Book(project, id string, lines []transcript.Line) (*Booked, error) {
 	if !IsThread(lines) {
 		return nil, notThread(id, lines)
@@ -190,8 +190,8 @@ func (b *Booked) answer(turn, attempt int64, cost policy.USD, assumed bool) {
 	}
 }
 
-// restReason is the reason in the registry of a thread that rests in a state: only an
-// error has one.
+// restReason is the reason in the registry of a thread that has ended or is suspended: only
+// an error has one.
 func restReason(state string, e *diag.Failure) string {
 	switch {
 	case state != Failed || e == nil:

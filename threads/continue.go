@@ -13,12 +13,12 @@ import (
 	"github.com/ryeos/rye/threads/transcript"
 )
 
-// Continued is the state of a thread whose work another thread goes on with, because the
-// window of its model was full or a person wanted it.
+// Continued is the state of a thread whose work another thread continues, because the window
+// of its model was full or a person wanted it.
 const Continued = "continued"
 
 // Carried is what a thread takes over from the one that it continues. A chain of threads
-// has one account, that of its root, and its limits apply to all of the chain. A thread that
+// has one account, its root's, and its limits apply to all of the chain. A thread that
 // follows a completed one has an account and limits of its own: see Follow.
 type Carried struct {
 	From string `json:"continues,omitempty"`
@@ -29,14 +29,14 @@ type Carried struct {
 	// log, so that no stopped process loses it.
 	Text string `json:"text,omitempty"`
 	Cost Cost   `json:"cost"` // of the chain so far
-	// NewTokens are those of the chain that its limit counts, 0 in logs of older versions, whose
-	// limit counts all tokens.
+	// NewTokens are the tokens of the chain that its limit counts, 0 in logs of older versions,
+	// whose limit counts all tokens.
 	NewTokens int64             `json:"new_tokens,omitempty"`
 	Messages  []message.Message `json:"messages"`
 	Window    int64             `json:"window,omitempty"` // that the service stated, of the first model
 }
 
-// Next is the thread that goes on.
+// Next is the thread that continues.
 type Next struct {
 	ID      string
 	Text    string // a summary for the model, "" if there is none
@@ -81,7 +81,7 @@ func (c *Carried) begin(t *Thread) {
 	}
 }
 
-// MayContinue reports whether another thread can go on with the work: the model has answered,
+// MayContinue reports whether another thread can continue the work: the model has answered,
 // and the thread is not a node's or a replay.
 func (t *Thread) MayContinue() bool {
 	t.mu.Lock()
@@ -89,9 +89,9 @@ func (t *Thread) MayContinue() bool {
 	return t.p.Continue != nil && t.lastAnswer() != nil
 }
 
-// goOn prepares the thread that goes on, if the loop ended with that. A thread whose model
+// prepareNext prepares the thread that continues, if the loop ended with that. A thread whose model
 // has not answered cannot be continued: the next one would begin with the same request.
-func (t *Thread) goOn(ctx context.Context) error {
+func (t *Thread) prepareNext(ctx context.Context) error {
 	t.mu.Lock()
 	wanted := t.ending != nil &&
 		t.ending.State == Continued &&
@@ -185,8 +185,8 @@ func (e *Ending) full() error {
 	return diag.New(diag.ContextFull, "%s", cmp.Or(e.Message, "the conversation is longer than the model can read"))
 }
 
-// restContinued records that another thread goes on. The account stays open: it is that
-// thread's now.
+// restContinued records that another thread continues. The account stays open: it now belongs
+// to that thread.
 func (t *Thread) restContinued(ctx context.Context, r *Result) error {
 	raw, err := t.clean(t.next)
 	if err != nil {
@@ -200,7 +200,7 @@ func (t *Thread) restContinued(ctx context.Context, r *Result) error {
 	return t.writeResult(r)
 }
 
-// Carried returns what the thread that goes on takes over, nil if none does.
+// Carried returns the state that the continuing thread takes over, nil if none continues.
 func (r *Result) Carried() *Carried {
 	return r.carried
 }

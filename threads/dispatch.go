@@ -179,8 +179,8 @@ func unreadable(a *answer, call message.Block) string {
 	return ""
 }
 
-// whyInvalid returns what a model reads about arguments that are not one value: the text itself if it is not JSON, else why it
-// has more than one meaning.
+// whyInvalid returns the message to a model about arguments that are not one value: the text
+// itself if it is not JSON, else why it has more than one meaning.
 func whyInvalid(text string) string {
 	problem := jsonx.Ambiguous([]byte(text), message.MaxInputDepth)
 	if problem != "" &&
@@ -344,7 +344,7 @@ func (t *Thread) through(
 	begun := false
 	c.Start = func(ref string, digest item.Digest, tier, decision string) error {
 		if begun {
-			return nil // a tool that calls another one
+			return nil // a tool that calls a tool
 		}
 		begun, began = true, t.p.Now() // a person took a time to approve it
 		return t.begin(ctx, c, call, ref, digest, tier, decision)
@@ -433,7 +433,7 @@ func FailedResult(code diag.Code, text string) *ToolResult {
 	}
 }
 
-// denied returns what the model reads about a call that a gate refused.
+// denied returns the result that the model reads about a call that a gate refused.
 func denied(err error) *ToolResult {
 	e := diag.Typed(err)
 	switch e.Code {

@@ -75,8 +75,8 @@ func (t *Thread) first() []message.Block {
 	return t.prompt.Message.Blocks
 }
 
-// followed returns the messages behind the first one of a thread that follows another one: the
-// rest of that conversation, and the message of the person.
+// followed returns the messages behind the first one of a thread that follows an earlier
+// thread: the rest of that conversation, and the message of the person.
 func (t *Thread) followed() []message.Message {
 	c := t.p.Carried
 	next := message.Message{Role: message.User, Blocks: t.p.Attachments[:len(t.p.Attachments):len(t.p.Attachments)]}

@@ -88,7 +88,7 @@ func Mark(ctx context.Context, id, state string, p Params) error {
 	return t.rest(ctx, r)
 }
 
-// IsThread reports whether the lines of a log are those of a thread, not of a graph.
+// IsThread reports whether a log belongs to a thread, not to a graph.
 func IsThread(lines []transcript.Line) bool {
 	return len(lines) > 0 && lines[0].Event == evStarted
 }

@@ -90,8 +90,8 @@ func (t *Thread) keptEvents(ctx context.Context, events []Event) ([]Event, error
 	return out, nil
 }
 
-// storeAttachments stores the images and files of the first message. Those of a thread that
-// continues another one are artifacts of that.
+// storeAttachments stores the images and files of the first message. If the thread continues
+// an earlier thread, they are artifacts of that thread.
 func (t *Thread) storeAttachments() error {
 	t.p.Attachments = slices.Clone(t.p.Attachments)
 	for i := range t.p.Attachments {

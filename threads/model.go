@@ -65,7 +65,7 @@ func (t *Thread) Model(ctx context.Context, node string, pause time.Duration) (*
 	if a := t.recorded(node); a != nil {
 		return a.answer(), nil
 	}
-	if s := t.Waits(); s != nil { // a loop that a project replaced goes on without the result
+	if s := t.Waits(); s != nil { // a loop that a project replaced continues without the result
 		return nil, diag.New(diag.ApprovalRequired, "calling the model of %s: a call waits for an answer: %s", t.id, s.Ask.Question)
 	}
 	if err := sleep(ctx, pause); err != nil {
@@ -225,8 +225,8 @@ type attempt struct {
 	media        int64 // tokens of its images and files
 }
 
-// cost returns what the call cost. What is an estimate of rye is at most what was reserved,
-// which is the most that the call can cost; what the service states is charged in full.
+// cost returns the cost of the call. An estimate of rye is at most the reserved amount, which
+// is the most that the call can cost; the cost that the service states is charged in full.
 func (a *attempt) cost(
 	s *Service,
 	model string,
@@ -341,7 +341,7 @@ func (t *Thread) reserve(
 }
 
 // repeats returns an error if the loop repeated the call of the model too often. A
-// classifier or a hook that always repeats would otherwise go on until the time is over.
+// classifier or a hook that always repeats would otherwise continue until the time is over.
 // A thread that a person resumes begins again at 0.
 func (t *Thread) repeats() error {
 	most := t.p.MaxAttempts + int64(t.service)

@@ -28,7 +28,7 @@ func (t *Thread) offered(name string) (Offered, string) {
 	return Offered{}, t.notOffered(name, names)
 }
 
-// notOffered returns what a model reads about a name that is not one of a tool: the name of
+// notOffered returns the message to a model about a name that no tool has: the name of
 // the tool that it means, or the call that runs or finds it.
 func (t *Thread) notOffered(name string, names []string) string {
 	text := "the tool " + name + " does not exist"

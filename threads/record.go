@@ -86,7 +86,7 @@ const (
 // WorkingCopy is where the tools of a thread work.
 type WorkingCopy struct {
 	Mode string `json:"mode"`
-	Copy string `json:"copy,omitempty"` // the id of the copy, that of the thread that it was made for
+	Copy string `json:"copy,omitempty"` // the id of the copy: the id of the thread that it was made for
 	// Dir is the directory of the person that tools see outside of projects. Empty marks that
 	// they see an empty one in its place.
 	Dir   string `json:"dir,omitempty"`
@@ -181,7 +181,7 @@ func (d *responseData) believe(r *requestData) {
 	}
 }
 
-// believe is that of a failed attempt.
+// believe takes the reserved amount as the cost of a failed attempt.
 func (d *errorData) believe(r *requestData) {
 	if !d.Cost.Kept() {
 		d.Cost = r.Reserved

@@ -13,7 +13,7 @@ import (
 	"github.com/ryeos/rye/threads/transcript"
 )
 
-// Recorded is what of a completed thread is needed to answer another one in its place: no
+// Recorded is the part of a completed thread that can answer a second thread in its place: no
 // times, costs, ids of processes or events of the loop.
 type Recorded struct {
 	Directive, Model, Provider string
@@ -61,14 +61,14 @@ func ReadRecorded(project, id string) (*Recorded, error) {
 	return r, err
 }
 
-// RecordedEvents returns what a recording of a thread would have, in any state.
+// RecordedEvents returns the events that a recording of a thread would have, in any state.
 func RecordedEvents(project, id string) ([]Event, error) {
 	events, _, _, err := recordedEvents(project, id)
 	return events, err
 }
 
-// recordedEvents returns also the date of the prompt, and how many events there are that a
-// recording cannot have: those of calls that a program made.
+// recordedEvents returns also the date of the prompt, and the number of events that a
+// recording cannot have: the events of calls that a program made.
 func recordedEvents(project, id string) (events []Event, date string, others int, err error) {
 	lines, err := transcript.Read(project, id)
 	if err != nil {
@@ -128,8 +128,8 @@ type (
 	}
 )
 
-// reduced returns what a recording has of an event: nil if nothing, and an event without data
-// for one that a recording cannot have.
+// reduced returns the part of an event that a recording has: nil if nothing, and an event
+// without data for one that a recording cannot have.
 func reduced(event string, data []byte) (*Event, error) {
 	var v any
 	switch event {

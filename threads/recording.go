@@ -20,8 +20,8 @@ import (
 	"github.com/ryeos/rye/threads/transcript"
 )
 
-// Recording is the log of a thread, whose answers another thread gets in place of those of
-// a model. It is for one thread.
+// Recording is the log of a thread. A second thread gets its answers in place of a model's.
+// It is for one thread.
 // It has no chain, times and costs: a redacted transcript no longer has the hashes that its
 // checkpoints sign.
 type Recording struct {
@@ -184,7 +184,7 @@ func (r *Recording) next() (*message.Request, *message.Response, error) {
 }
 
 // AsRecorded makes the conversation of a replay shorter where the recording did, and returns
-// what was done last: compact.None if nothing, and compact.Continue at the end of the recording.
+// the last action: compact.None if none, and compact.Continue at the end of the recording.
 func (t *Thread) AsRecorded(ctx context.Context, node string) (string, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -461,7 +461,7 @@ func definition(d *message.ToolDef) string {
 
 // parts renders system text, tools and messages of a request as lines, so that a difference
 // of one line is one line. Each text begins with its kind and is indented: a text cannot look
-// like the beginning of another one.
+// like the beginning of the next.
 func parts(req *message.Request) (out [3]string) {
 	var system, tools, messages strings.Builder
 	for i := range req.System {

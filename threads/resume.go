@@ -46,7 +46,7 @@ type Started struct {
 }
 
 // ReadStarted reads the beginning of a thread's log, and its state. It is
-// THREAD_NOT_FOUND if the log is that of a run of a graph.
+// THREAD_NOT_FOUND if the log belongs to a run of a graph.
 func ReadStarted(project, id string) (*Started, error) {
 	lines, err := transcript.Read(project, id)
 	if err != nil {
@@ -160,7 +160,7 @@ func Resume(ctx context.Context, id string, p Params, text string) (*Result, err
 	if err := t.settleOpen(ctx); err != nil {
 		return nil, errors.Join(err, t.money.Release(context.WithoutCancel(ctx), Failed, ""))
 	}
-	// The result of the earlier end would hide that of the next one if this process is
+	// The result of the earlier end would hide the result of the next one if this process is
 	// stopped between the last line and the result.
 	if err := transcript.Base(p.Project, id).Remove(ResultFile); err != nil &&
 		!errors.Is(err, fs.ErrNotExist) {
@@ -259,8 +259,8 @@ func (t *Thread) wasSent(id string) bool {
 	return t.sent[id] || !strings.HasPrefix(id, t.id+"/")
 }
 
-// Sent returns what reports whether a thread has sent the request of a reservation. If its
-// log cannot be read, each is believed to be sent.
+// Sent returns a function that reports whether a thread has sent the request of a
+// reservation. If its log cannot be read, each is believed to be sent.
 func Sent(project, id string) func(reservation string) bool {
 	t := newThread(id, Params{Project: project})
 	lines, err := transcript.Read(project, id)
@@ -332,7 +332,7 @@ func (t *Thread) pendingReturn() {
 	}
 }
 
-// line applies one line of the log. keys are those of the nodes in flight, the newest
+// line applies one line of the log. keys are the keys of the nodes in flight, the newest
 // last.
 func (t *Thread) line(event string, data []byte, keys *[]string) error {
 	switch event {

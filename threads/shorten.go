@@ -114,7 +114,7 @@ func (t *Thread) Shorten(ctx context.Context, node string, s *Shortening) error 
 	}
 	if at > t.short.from ||
 		slices.ContainsFunc(kept.Results, func(r Reference) bool { _, was := t.short.results[r.CallID]; return !was }) {
-		t.misses = 0 // the next request is another one
+		t.misses = 0 // the next request differs
 	}
 	t.shorten(&kept)
 	kept.After = t.used().ContextTokens
@@ -238,7 +238,8 @@ func (t *Thread) Older(keep, tail int64) Older {
 // byPerson is the source of a message of a person.
 const byPerson = "person"
 
-// before returns what the model reads in place of turns that it does not read any more.
+// before returns the messages that the model reads in place of turns that it does not read any
+// more.
 func (t *Thread) before() []message.Message {
 	switch {
 	case t.short.text != "":

@@ -25,7 +25,7 @@ type Result struct {
 	Model    string         `json:"model"`
 	// Suspended is set if Status is Suspended.
 	Suspended *Suspension `json:"suspended,omitempty"`
-	// ContinuedBy is the thread that goes on if Status is Continued.
+	// ContinuedBy is the thread that continues if Status is Continued.
 	ContinuedBy string `json:"continued_by,omitempty"`
 
 	carried *Carried
@@ -34,8 +34,8 @@ type Result struct {
 // ResultFile is the file with the result of a thread that has ended.
 const ResultFile = "result.json"
 
-// Start runs a new thread with an id until it rests. A thread that ends in the state
-// error has an error and a Result.
+// Start runs a new thread with an id until it ends or is suspended. A thread that ends in the
+// state error has an error and a Result.
 func Start(ctx context.Context, id string, p Params) (*Result, error) {
 	t := newThread(id, p)
 	log, err := transcript.Create(ctx, t.logParams())
@@ -161,7 +161,7 @@ func (t *Thread) walk(ctx context.Context, lines []transcript.Line) (*Result, er
 	defer cancel()
 	err := t.p.Loop(within, t, t.log, lines)
 	if err == nil {
-		err = t.goOn(within)
+		err = t.prepareNext(within)
 	}
 	cause := context.Cause(owning)
 	switch {

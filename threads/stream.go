@@ -12,9 +12,9 @@ import (
 // TextFilter removes the values of keys from a text that arrives in pieces: a value can be
 // divided at any byte.
 type TextFilter interface {
-	// Add returns what of the text so far is decided and was not returned yet.
+	// Add adds a piece, and returns the part of the text that is decided and was not returned yet.
 	Add(piece string) string
-	// Rest returns what was held back.
+	// Rest returns the text that was held back.
 	Rest() string
 }
 

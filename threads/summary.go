@@ -235,7 +235,7 @@ func (s *Summary) add(u message.Usage, c Cost) {
 	s.Cost.Spend = s.Cost.Spend.Plus(c.Spend)
 }
 
-// end applies a line after which the thread rests.
+// end applies a line with which the thread ends or is suspended.
 func (s *Summary) end(event string, data []byte) error {
 	state := map[string]string{
 		evCompleted: Completed,

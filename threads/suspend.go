@@ -18,16 +18,16 @@ const (
 	ByApproval  = "approval" // a call waits for the answer of a person
 )
 
-// Suspension states why a thread rests without an end, and what wakes it.
+// Suspension states why a thread is suspended, and what wakes it.
 type Suspension struct {
 	Reason string        `json:"reason"`
 	WakeAt string        `json:"wake_at,omitempty"` // when the cause is over, if the thread waits for a time
 	Ask    *Ask          `json:"ask,omitempty"`
-	Node   string        `json:"resume,omitempty"` // of the loop, at which the thread goes on
+	Node   string        `json:"resume,omitempty"` // of the loop, at which the thread continues
 	Wait   time.Duration `json:"-"`
 }
 
-// Ask is a question whose answer the thread waits for: it goes on, or it ends.
+// Ask is a question whose answer the thread waits for: it continues, or it ends.
 // After a limit, a yes is suspended again at the same limit: only resume --limit raises it.
 type Ask struct {
 	ID       string `json:"id"`
@@ -69,7 +69,7 @@ func (t *Thread) suspended(r *Result, s *Suspension) error {
 	return nil
 }
 
-// pause records that the thread rests. Its account stays open: what is reserved for it is
+// pause records that the thread is suspended. Its account stays open: its reservations are
 // not free for others.
 func (t *Thread) pause(ctx context.Context, r *Result) error {
 	raw, err := t.clean(suspendedData{r.Suspended, r.Cost, r.Text})
@@ -82,7 +82,7 @@ func (t *Thread) pause(ctx context.Context, r *Result) error {
 	return t.money.Pause(ctx, r.Suspended.Reason)
 }
 
-// suspension returns what the last line of a log that rests states, nil if the thread was
+// suspension returns the suspension that the last line of a log states, nil if the thread was
 // not suspended.
 func suspension(lines []transcript.Line) (*Suspension, error) {
 	for i := len(lines) - 1; i >= 0; i-- {
@@ -99,7 +99,7 @@ func suspension(lines []transcript.Line) (*Suspension, error) {
 	return nil, nil
 }
 
-// ResumeNode returns the node of the loop at which a suspended thread goes on, "" if the
+// ResumeNode returns the node of the loop at which a suspended thread continues, "" if the
 // log does not state one.
 // A hook of before_model would otherwise suspend the thread again.
 func ResumeNode(lines []transcript.Line) string {
@@ -128,7 +128,7 @@ func declined(lines []transcript.Line) bool {
 		last.Decision == "deny"
 }
 
-// accept records that a person has a suspended thread go on.
+// accept records that a person continues a suspended thread.
 // With headless: suspend no person is waited for before. An answer later than
 // suspended_timeout_seconds is refused.
 func (t *Thread) accept(ctx context.Context, lines []transcript.Line) error {

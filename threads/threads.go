@@ -39,8 +39,8 @@ const (
 // Ledger is the account of the thread: money is reserved in it before it is spent. Each
 // method is one transaction and is idempotent by id.
 type Ledger interface {
-	// Balance returns what the thread can reserve now: the rest of its own maximum, or of
-	// the maximum of the day or the month if that is less.
+	// Balance returns the amount that the thread can reserve now: the rest of its own maximum,
+	// or of the maximum of the day or the month if that is less.
 	Balance(ctx context.Context) (policy.Balance, error)
 	// Reserve fails with BUDGET_EXCEEDED if the amount does not fit.
 	Reserve(ctx context.Context, id, model string, amount policy.USD) error
@@ -51,10 +51,10 @@ type Ledger interface {
 	// request was sent, else with nothing.
 	Recover(ctx context.Context, sent func(id string) bool) error
 	// Keep states that the thread lives until stop is called. lost is called if it must
-	// not go on: with THREAD_STATE if another process has taken it over, which then writes
+	// not continue: with THREAD_STATE if another process has taken it over, which then writes
 	// the log, or with TOKEN_INVALID.
 	Keep(ctx context.Context, lost func(error)) (stop func())
-	// Settled returns what a reservation has cost, whether that is assumed, and ok false while it is open.
+	// Settled returns the cost of a reservation, whether it is assumed, and ok false while it is open.
 	Settled(ctx context.Context, id string) (cost policy.USD, assumed, ok bool, err error)
 	// Pause closes the account of a thread that is suspended: what is reserved for it stays.
 	Pause(ctx context.Context, reason string) error
@@ -80,7 +80,7 @@ type Service struct {
 	CheckMedia func(b *message.Block) error
 	// MediaTokens returns the tokens that are reserved for an image or a file; nil: none.
 	MediaTokens func(b *message.Block) int64
-	// Cost returns what a usage costs. Model is that which answered.
+	// Cost returns the cost of a usage of the model that answered.
 	Cost func(model string, u message.Usage) (cost policy.USD, assumed bool)
 }
 
@@ -213,7 +213,7 @@ type Observer func(transcript.Line)
 type Params struct {
 	Project string
 	Parent  string   // the run of a graph whose node started the thread, "" for none
-	Spawned *Spawned // of a thread that another one started as a process, nil for others
+	Spawned *Spawned // of a thread that a thread started as a process, nil for others
 	Program string   // the version of rye
 	Lock    string   // the digest of rye.lock
 	Signer  sign.Signer
@@ -223,7 +223,7 @@ type Params struct {
 	PID     int
 
 	Directive Directive
-	Held      policy.Held // of the thread: that of the caller and the directive's
+	Held      policy.Held // of the thread: the caller's and the directive's
 	Limits    Limits
 	Services  []*Service // the first is used; the others are its fallbacks
 	MaxOutput int64      // of one answer; 0 is the model's
@@ -276,7 +276,7 @@ type Params struct {
 	Revoked func(ctx context.Context) error
 	// Check runs a check of the outputs, which are the input of c; the model reads its error.
 	Check func(ctx context.Context, c *ToolCall, tool string) error
-	// Continue names the thread that goes on when the loop ends in the state continued, and
+	// Continue names the thread that continues when the loop ends in the state continued, and
 	// summarizes the conversation. With nil such a thread ends with CONTEXT_FULL.
 	Continue func(ctx context.Context, t *Thread) (*Next, error)
 	// Decided returns the answer to a question about a call that another process wrote into
@@ -290,8 +290,8 @@ type Params struct {
 	Redact func([]byte) []byte
 	// RedactText returns the same for a text that arrives in pieces. Nil removes nothing.
 	RedactText func() TextFilter
-	// Replay answers the calls of models, and those of tools, from the log of an earlier
-	// thread. Nil replays none.
+	// Replay answers the calls of models and tools from the log of an earlier thread. Nil
+	// replays none.
 	Replay *Replay
 	// Observe receives each event. It may be nil.
 	Observe Observer
@@ -382,7 +382,7 @@ func (t *Thread) ID() string {
 	return t.id
 }
 
-// Params returns what the thread was started with.
+// Params returns the parameters with which the thread was started.
 func (t *Thread) Params() *Params {
 	return &t.p
 }
@@ -419,7 +419,7 @@ type Usage struct {
 	Window        int64      `json:"window"`
 }
 
-// Used returns what the thread has used.
+// Used returns the usage of the thread.
 func (t *Thread) Used() Usage {
 	t.mu.Lock()
 	defer t.mu.Unlock()

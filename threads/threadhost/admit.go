@@ -21,8 +21,8 @@ const (
 )
 
 // Admit admits a child of the thread to the registry and returns its limits, which are
-// within those of the thread and what it has left. While as many threads run as may, it
-// waits for one to end, and while running children hold the money that it needs, for what
+// within the limits and the balance of the thread. While as many threads run as may, it waits
+// for one to end, and while running children hold the money that it needs, for the money that
 // they return.
 //
 // A start beyond concurrency tries again for 60 s without a row, so what a killed starter leaves

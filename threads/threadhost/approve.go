@@ -56,7 +56,7 @@ func ChangeLines(ctx context.Context, p *project.Project, id string, c *policy.F
 // the allowance sets no time.
 const suspendsAfter = time.Minute
 
-// approver returns what asks a person about a call, after the hooks of the event: one denial
+// approver returns a function that asks a person about a call, after the hooks of the event: one denial
 // is enough, and no person is asked then.
 func (r *Run) approver(ctx context.Context, within exec.Call, c *threads.ToolCall) project.AsksPerson {
 	hooks := ctx
@@ -99,7 +99,7 @@ func (r *Run) approver(ctx context.Context, within exec.Call, c *threads.ToolCal
 					return threads.Reply{}, threads.ErrLeft
 				}
 			}
-		case own && rests && r.Options.Below == nil && r.Options.Replay == nil: // a run waits for the thread of its node, and a replay cannot go on
+		case own && rests && r.Options.Below == nil && r.Options.Replay == nil: // a run waits for the thread of its node, and a replay cannot continue
 			a, _, err := r.Project.Allowance(ctx)
 			if err != nil {
 				return nil, err
@@ -245,7 +245,7 @@ func DecideCall(
 		Payload: payload,
 		By:      cmp.Or(r.By, "person"),
 	}, p.Env.Now()); err != nil {
-		// A command that was killed before the thread went on has written the same answer.
+		// A command that was killed before the thread continued has written the same answer.
 		first, ierr := decisionIn(dir, id, q.ID)
 		if ierr != nil ||
 			first == nil ||
@@ -306,7 +306,7 @@ func decidedNow(
 				WithReason("ended")
 		case got != nil && running:
 			return false, nil
-		case got != nil: // its process took the answer and has ended: only one that was killed goes on here
+		case got != nil: // its process took the answer and has ended: only one that was killed continues here
 			s, err := threads.ReadStarted(dir, id)
 			return err == nil && s.State == threads.Running, err
 		case !running:

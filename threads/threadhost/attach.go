@@ -22,8 +22,8 @@ func readTool() item.Ref {
 	return item.Ref{Kind: item.Tool, ID: "rye/file-system/read"}
 }
 
-// Attachments returns the images and files of the first message of a thread: those that its
-// inputs name, in their order, then those of the person.
+// Attachments returns the images and files of the first message of a thread: the files that
+// its inputs name, in their order, then the person's.
 func Attachments(
 	ctx context.Context,
 	p *project.Project,

@@ -9,9 +9,9 @@ import (
 	"github.com/ryeos/rye/threads/control"
 )
 
-// FollowDirective runs a directive with a model. What a suspended thread asks is asked in
-// place if a person is present: the thread then goes on, or ends. A limit is not raised by a
-// yes: the thread stays suspended until the person states another one.
+// FollowDirective runs a directive with a model. The question of a suspended thread is asked
+// here if a person is present: the thread then continues, or ends. A limit is not raised by a
+// yes: the thread stays suspended until the person states a new one.
 func FollowDirective(ctx context.Context, p *project.Project, o *Options) (*threads.Result, error) {
 	r, err := Start(ctx, p, o)
 	return attend(ctx, p, r, err, o)

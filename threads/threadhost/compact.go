@@ -12,9 +12,9 @@ import (
 	"github.com/ryeos/rye/threads/steps"
 )
 
-// shortened returns what was done for a node of the loop that makes the conversation shorter,
-// "" if the step has to decide: a process that was stopped may have done it, and a replay does
-// what its recording has.
+// shortened returns the action that was taken for a node of the loop that makes the
+// conversation shorter, "" if the step has to decide: a process that was stopped may have taken
+// it, and a replay repeats its recording.
 func (d loopDispatcher) shortened(ctx context.Context, node string) (string, error) {
 	if done := d.t.Shortened(node); done != "" {
 		return done, nil

@@ -14,7 +14,7 @@ import (
 	"github.com/ryeos/rye/threads/settings"
 )
 
-// goesOn names the thread that goes on, with a summary of the conversation. If no summary
+// goesOn names the thread that continues, with a summary of the conversation. If no summary
 // can be made, its model reads why, and the newest turns.
 func (r *Run) goesOn(ctx context.Context, t *threads.Thread) (*threads.Next, error) {
 	cfg, err := settings.Coordination(ctx, r.Project.Resolver)
@@ -42,8 +42,8 @@ func (r *Run) goesOn(ctx context.Context, t *threads.Thread) (*threads.Next, err
 	return next, nil
 }
 
-// follow runs the threads that go on, each in this process, until one of them rests
-// otherwise.
+// follow runs the continuing threads, each in this process, until one of them ends or is
+// suspended.
 func (r *Run) follow(
 	ctx context.Context,
 	res *threads.Result,
@@ -69,13 +69,13 @@ func (r *Run) follow(
 	return res, err
 }
 
-// followed starts the thread and those that go on after it.
+// followed starts the thread and the threads that continue it.
 func (r *Run) followed(ctx context.Context) (*threads.Result, error) {
 	res, err := r.start(ctx)
 	return r.follow(ctx, res, err)
 }
 
-// start begins a thread that goes on where another one of its chain ended.
+// start begins a thread that continues the ended thread of its chain.
 func (r *Run) start(ctx context.Context) (*threads.Result, error) {
 	params, err := r.params(ctx)
 	if err != nil {
@@ -96,8 +96,8 @@ func (r *Run) start(ctx context.Context) (*threads.Result, error) {
 	return threads.Start(ctx, r.id, params)
 }
 
-// pendingNext returns the thread that goes on after the last one of a chain and has no log
-// yet: its process was stopped. It is nil if there is none.
+// pendingNext returns the thread that continues the last one of a chain and has no log yet: its
+// process was stopped. It is nil if there is none.
 func pendingNext(p *project.Project, id string) (*threads.Link, error) {
 	links, err := threads.Chain(p.Spaces.ProjectDir, id)
 	if err != nil {
@@ -110,7 +110,7 @@ func pendingNext(p *project.Project, id string) (*threads.Link, error) {
 	return nil, nil
 }
 
-// HandsOff returns the last thread of a chain, if another one can go on with its work.
+// HandsOff returns the last thread of a chain, if a new thread can continue its work.
 func HandsOff(p *project.Project, id string) (string, error) {
 	links, err := control.Chain(p, id)
 	if err != nil {
@@ -130,7 +130,7 @@ func HandsOff(p *project.Project, id string) (string, error) {
 	return last.ID, nil
 }
 
-// HandOff ends a thread that no process runs and has another one go on with its work.
+// HandOff ends a thread that no process runs and starts a new one that continues its work.
 func HandOff(
 	ctx context.Context,
 	p *project.Project,

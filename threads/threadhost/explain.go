@@ -71,7 +71,7 @@ type PlannedTool struct {
 	Hosts  []string    `json:"hosts,omitempty"` // that its item names
 }
 
-// Explain returns what a thread would use.
+// Explain returns the plan of a thread: the items, model and limits that it would use.
 func Explain(ctx context.Context, p *project.Project, o *Options) (*Plan, error) {
 	p, err := planned(ctx, p, o)
 	if err != nil {

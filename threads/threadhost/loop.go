@@ -79,7 +79,7 @@ func (d loopDispatcher) Call(ctx context.Context, c graph.Call) (any, error) {
 			out.Data["switched"] = switched
 			return out.Data, err
 		}
-	case "continuation": // the last step of a turn that goes on
+	case "continuation": // the last step of a turn that continues
 		return out.Data, d.t.Checkpoint(ctx)
 	}
 	return out.Data, nil
@@ -267,8 +267,8 @@ func (r *Run) output(
 	return out, t.Step(ctx, node, id, events)
 }
 
-// succeeded returns what the envelope of a step states, and an error for one with values of
-// other types. The envelope of a native step has no keys but those of it.
+// succeeded returns the success that the envelope of a step states, and an error for one with
+// values of other types. The envelope of a native step has no other keys.
 func succeeded(data map[string]any) (bool, error) {
 	success, isBool := data["success"].(bool)
 	_, has := data["data"]
@@ -343,7 +343,7 @@ func (r *Run) known(
 	case "compose":
 		return add(r.material(ctx))
 	case "run_hooks":
-		delete(p, "hooks") // those of the thread only: a program must not bring its own
+		delete(p, "hooks") // hooks of the thread only: a program must not bring its own
 		r.hookContext(t, p)
 		hooks, err := r.hooksFor(ctx, p["event"])
 		return add(map[string]any{"hooks": hooks}, err)
@@ -451,7 +451,7 @@ func readableLine(l *transcript.Line) (map[string]any, error) {
 	}, nil
 }
 
-// DebugEvents returns which events are those of the loop itself.
+// DebugEvents returns a function that reports which events come from the loop itself.
 func DebugEvents(p *project.Project) func(string) bool {
 	return func(event string) bool {
 		return strings.HasPrefix(event, "graph_") ||

@@ -31,7 +31,7 @@ import (
 	"github.com/ryeos/rye/threads/steps"
 )
 
-// material returns what the prompt is made of. Every item in it is verified.
+// material returns the material of the prompt. Every item in it is verified.
 func (r *Run) material(ctx context.Context) (*steps.Material, error) {
 	p := r.Project
 	it := r.Item
@@ -80,7 +80,7 @@ func (r *Run) material(ctx context.Context) (*steps.Material, error) {
 	return m, err
 }
 
-// facts returns what the prompt states about the machine and the day. A replay has the day and
+// facts returns the facts of the prompt about the machine and the day. A replay has the day and
 // the working copy of its recording: a request would differ otherwise.
 func (r *Run) facts(ctx context.Context) steps.Facts {
 	if r.Options.Facts != nil {
@@ -183,7 +183,7 @@ func (r *Run) systemItem(ctx context.Context, id string) (*steps.SystemItem, err
 	return &steps.SystemItem{Ref: it.Ref.String(), Digest: it.Digest.String(), Text: d.Body}, nil
 }
 
-// contextItems returns the entries of the configuration, then those of the directive.
+// contextItems returns the entries of the configuration, then the entries of the directive.
 func (r *Run) contextItems(ctx context.Context, cfg *tree.Reader) ([]steps.ContextItem, error) {
 	var list []directive.Context
 	for _, m := range cfg.Maps("context") {
@@ -241,7 +241,7 @@ func (r *Run) contextItems(ctx context.Context, cfg *tree.Reader) ([]steps.Conte
 	return out, nil
 }
 
-// loadHooks reads the hooks of a thread: those of the user, of the directive, of the
+// loadHooks reads the hooks of a thread: the hooks of the user, of the directive, of the
 // project and of the system.
 func (r *Run) loadHooks(ctx context.Context) error {
 	s, err := r.Project.Resolver.Config(ctx, steps.HooksConfig)
@@ -285,7 +285,7 @@ func (r *Run) loadHooks(ctx context.Context) error {
 }
 
 // hooksFor returns the hooks that the step run_hooks receives: a program gets all of the
-// thread, the function of rye those of the event, because it leaves out the others.
+// thread, the function of rye only the event's.
 func (r *Run) hooksFor(ctx context.Context, event any) ([]steps.Hook, error) {
 	chain, err := r.chain(ctx, item.Ref{Kind: item.Tool, ID: steps.Dir + "run_hooks"})
 	if err != nil ||
@@ -330,8 +330,8 @@ func (r *Run) hookContext(t *threads.Thread, p map[string]any) {
 	p["context"] = c
 }
 
-// periods returns what the user spent in the day and the month, with the maxima, for the
-// step that warns of them.
+// periods returns the user's costs of the day and the month, with the maxima, for the step that
+// warns of them.
 func (r *Run) periods(ctx context.Context) (map[string]any, error) {
 	a, _, err := r.Project.Allowance(ctx)
 	if err != nil || r.Account == nil || r.Account.Store == nil { // the account of a run has it

@@ -7,8 +7,8 @@ import (
 	"github.com/ryeos/rye/threads/store"
 )
 
-// number returns the number of the thread: the registry has it since it has the account, but
-// for one that continues another one.
+// number returns the number of the thread: the registry has it since it has the account,
+// except for a thread that continues an earlier one.
 func (r *Run) number(ctx context.Context, id string) (int64, error) {
 	return r.numberIn(ctx, r.Account, id)
 }

@@ -15,10 +15,10 @@ import (
 	"github.com/ryeos/rye/threads/transcript"
 )
 
-// nodeThread is a thread that a node of a graph starts. The thread has an account below
-// that of the run, and the permissions and limits of the run apply to it.
-// The thread of a node does not continue in another one: it ends with CONTEXT_FULL, because the
-// run knows it by one id.
+// nodeThread is a thread that a node of a graph starts. The thread has an account below the
+// account of the run, and the permissions and limits of the run apply to it.
+// The thread of a node does not continue in a new thread: it ends with CONTEXT_FULL, because
+// the run knows it by one id.
 type nodeThread struct {
 	run   *ledger.RunAccount
 	call  graph.Call
@@ -101,7 +101,7 @@ func followed(
 }
 
 // observeNode returns the function that receives the lines of a thread if the caller of the run
-// reads events; those of the loop are left out, as rye run directive does.
+// reads events; events of the loop are left out, as rye run directive does.
 func observeNode(p *project.Project, c *graphhost.DirectiveCall) threads.Observer {
 	if c.Event == nil {
 		return nil
@@ -114,8 +114,8 @@ func observeNode(p *project.Project, c *graphhost.DirectiveCall) threads.Observe
 	}
 }
 
-// admit reserves what a new thread may spend, and returns its limits: those of the
-// directive, within what the runs above it permit and have left.
+// admit reserves the maximum of a new thread, and returns its limits: the directive's, within
+// the limits and the balance of the runs above it.
 func (n *nodeThread) admit(
 	ctx context.Context,
 	th store.Thread,
@@ -157,7 +157,7 @@ func (n *nodeThread) admit(
 	return l, err
 }
 
-// account returns the account that admit opened, or opens that of a thread which
+// account returns the account that admit opened, or opens the account of a thread that
 // continues.
 func (n *nodeThread) account(
 	ctx context.Context,

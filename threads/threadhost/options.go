@@ -53,10 +53,10 @@ type Options struct {
 	Started   func(*prepare.Prepared, string) // called with the id before the first step
 	Plan      bool                            // nothing is started: a model may be missing
 	Below     *nodeThread                     // of a thread that a node of a graph starts
-	handOff   bool                            // another thread goes on with the work
+	handOff   bool                            // another thread continues the work
 	follows   *threads.Carried                // the conversation that the new thread has; nil for none
 	Above     *Run                            // the thread of this process that starts the new one
-	Child     *threads.Spawned                // of a thread that another one started
+	Child     *threads.Spawned                // of a thread that a thread started
 	Call      string                          // the key of the call that starts it, "" for none
 	CallID    string                          // of the call of Above that starts it, "" if a step does
 	Again     bool                            // a process that was stopped had begun the call
@@ -71,7 +71,7 @@ type Options struct {
 	Replay *threads.Replay
 	// NoFallback leaves out the other models of the directive.
 	NoFallback bool
-	// Facts replace those of this machine and day in the prompt; nil keeps them.
+	// Facts replace the facts about this machine and day in the prompt; nil keeps them.
 	Facts *steps.Facts
 	// ledger is open from the token to the account of the thread, which takes it; nil opens it.
 	Ledger *store.Store

@@ -37,7 +37,7 @@ func (r *Run) pending(ctx context.Context, t *threads.Thread) []threads.PendingC
 	return out
 }
 
-// touches returns what a call touches, nil if its tool does not declare it.
+// touches returns the paths that a call touches, nil if its tool does not declare them.
 func (r *Run) touches(ctx context.Context, c *threads.ToolCall) *touches.Set {
 	if c.Tool.Name == threads.ArtifactTool {
 		return &touches.Set{} // artifacts of the thread do not change

@@ -29,7 +29,7 @@ type threadProgram struct {
 	current exec.Current
 }
 
-// calls returns what the item of the program lists, and its ref.
+// calls returns the calls that the item of the program lists, and its ref.
 func (b *threadProgram) calls() (grant policy.Grant, ref string) {
 	grant = b.held[len(b.held)-1]
 	return grant, strings.TrimSuffix(grant.Source, " calls")

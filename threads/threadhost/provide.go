@@ -48,7 +48,7 @@ func Answered(t *threads.Thread, resp *message.Response) (map[string]any, error)
 	return out, err
 }
 
-// ProviderCall returns what a call of a provider item in a thread needs.
+// ProviderCall returns the parameters of a call of a provider item in a thread.
 func ProviderCall(
 	ctx context.Context,
 	p *project.Project,

@@ -125,8 +125,8 @@ func Resume(
 	return r.end(ctx)(r.follow(ctx, res, err))
 }
 
-// changes returns what changed of the directive, the loop and the steps since a thread started. It is an error if the person
-// did not accept it and it is not the work of an upgrade of rye.
+// changes returns the changes of the directive, the loop and the steps since a thread started.
+// It is an error if the person did not accept them and no upgrade of rye made them.
 func changes(
 	ctx context.Context,
 	p *project.Project,

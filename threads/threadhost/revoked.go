@@ -10,7 +10,7 @@ import (
 
 // revoked returns an error if the signer of the directive, of one of its bases or of the loop
 // was revoked since the thread began. Everything else stays as it was at the start: the
-// thread keeps its project, but it must not go on with what a person has withdrawn.
+// thread keeps its project, but it must not use an item that a person has withdrawn.
 func (r *Run) revoked(context.Context) error {
 	now, _ := trust.Load(r.Project.TrustParams)
 	// Removing the revocation from the project must not undo it. Opening reports what cannot be written.
@@ -20,7 +20,7 @@ func (r *Run) revoked(context.Context) error {
 		case diag.Revoked:
 			return diag.New(diag.Revoked, "the signer of %s was revoked while the thread ran: %s", it.Ref, it.Verdict.Signer.Short()).
 				WithDetail("ref", it.Ref.String())
-		case diag.KeyUnknown, diag.TrustChanged: // a document that cannot be read may be the revocation, and so may that of a granter
+		case diag.KeyUnknown, diag.TrustChanged: // a document that cannot be read may be the revocation, and so may a granter's
 			return v.Err(it.Path())
 		}
 	}

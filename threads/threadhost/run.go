@@ -30,7 +30,7 @@ import (
 	"github.com/ryeos/rye/threads/transcript"
 )
 
-// Start runs a directive with a model until the thread rests.
+// Start runs a directive with a model until the thread ends or is suspended.
 func Start(
 	ctx context.Context,
 	p *project.Project,
@@ -87,7 +87,7 @@ func Start(
 	return r.end(ctx)(r.follow(ctx, res, err))
 }
 
-// end returns what adds the end of the thread's children to the result of the thread.
+// end returns a function that adds the end of the thread's children to the result of the thread.
 func (r *Run) end(ctx context.Context) func(*threads.Result, error) (*threads.Result, error) {
 	return func(res *threads.Result, err error) (*threads.Result, error) {
 		if res == nil {
@@ -121,7 +121,7 @@ func (r *Run) startBelow(ctx context.Context) (*threads.Result, error) {
 	return res, errors.Join(err, below.unused(ctx))
 }
 
-// params returns what the kernel needs.
+// params returns the parameters of the kernel.
 func (r *Run) params(ctx context.Context) (threads.Params, error) {
 	r.Project = r.Project.For(r)
 	p := r.Project
@@ -199,7 +199,7 @@ func (r *Run) params(ctx context.Context) (threads.Params, error) {
 		out.Continue = r.goesOn
 	}
 	if r.Options.Replay != nil {
-		// Another thread that goes on would ask a model for a summary.
+		// A thread that continues this one would ask a model for a summary.
 		out.Replay = r.Options.Replay
 		out.Execute = replayProvider
 		out.Continue = nil
@@ -217,7 +217,7 @@ func (r *Run) params(ctx context.Context) (threads.Params, error) {
 	return out, nil
 }
 
-// KernelParams prepares a thread, and returns what the kernel needs to run it.
+// KernelParams prepares a thread, and returns the parameters with which the kernel runs it.
 func KernelParams(
 	ctx context.Context,
 	p *project.Project,
@@ -360,8 +360,8 @@ func (r *Run) repeatable(ctx context.Context, name string) bool {
 	return it.Meta.Fields["idempotent"] == true || it.Meta.Fields["idempotency"] == "key"
 }
 
-// Summary returns what the log of a thread states. A thread that no process runs
-// and that has not ended was stopped.
+// Summary summarizes the log of a thread. A thread that no process runs and that has not ended
+// was stopped.
 func Summary(ctx context.Context, p *project.Project, id string) (*threads.Summary, error) {
 	s, err := threads.Summarize(p.Spaces.ProjectDir, id)
 	if err == nil &&

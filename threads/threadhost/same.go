@@ -46,8 +46,8 @@ func calledTool(c *threads.ToolCall) item.Ref {
 	return ref
 }
 
-// declared returns what the items of the chain of a tool declare under a key of their
-// metadata. An item that cannot be found declares nothing: its call has failed.
+// declared returns the values that the items of the chain of a tool declare under a key of
+// their metadata. An item that cannot be found declares nothing: its call has failed.
 func (r *Run) declared(ctx context.Context, ref item.Ref, key string) []any {
 	if ref.IsZero() {
 		return nil

@@ -28,8 +28,8 @@ type summarized struct {
 	spend    policy.USD
 }
 
-// summarize returns what a model reads in place of the turns before keep; if it is 0, of all
-// turns, of which so many tokens stay. If no summary can be made, the text states why.
+// summarize returns the text that a model reads in place of the turns before keep; if it is 0,
+// of all turns, of which so many tokens stay. If no summary can be made, the text states why.
 func (r *Run) summarize(
 	ctx context.Context,
 	t *threads.Thread,
@@ -76,8 +76,8 @@ func newest(texts []string, tokens int64) []string {
 	return texts[at:]
 }
 
-// summarizer has a conversation summarized by threads below its own: each has an account in
-// that of the thread, and its log.
+// summarizer has a conversation summarized by threads below its own: each has a log, and an
+// account in the thread's account.
 // A summary is a thread of its own below the chain: its money counts, spawns and depth do not.
 // Its id has the digest of the part of the conversation, so that a process that resumes does not
 // pay twice.
@@ -272,8 +272,8 @@ func (s *summarizer) begun(ctx context.Context, id string) (most policy.USD, yes
 	return most, yes, nil, err
 }
 
-// summaryID returns the id of the thread that summarizes a text for another one: with the time
-// of that, and the digest of both in place of random digits.
+// summaryID returns the id of the thread that summarizes a text for a thread: with the time of
+// that thread, and the digest of both in place of random digits.
 func summaryID(thread, text string) string {
 	at := thread[strings.LastIndexByte(thread, '-')+1:]
 	return "summary-" + at[:min(10, len(at))] + item.DigestOf([]byte(thread + "\x00" + text)).Hex()[:16]
@@ -310,7 +310,7 @@ func (s *summarizer) service(ctx context.Context) (*threads.Service, error) {
 }
 
 // prepare prepares a thread that summarizes: with the model of the tier that its directive
-// names, of the same provider, else with that of this thread.
+// names, of the same provider, else with the model of this thread.
 func (s *summarizer) prepare(
 	ctx context.Context,
 	id, text string,
@@ -339,7 +339,7 @@ func (s *summarizer) prepare(
 	return prepared, o, err
 }
 
-// params returns what the kernel needs for a thread that summarizes.
+// params returns the parameters of the kernel for a thread that summarizes.
 func (s *summarizer) params(
 	ctx context.Context,
 	id, text string,

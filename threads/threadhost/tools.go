@@ -26,9 +26,9 @@ import (
 	"github.com/ryeos/rye/threads/transcript"
 )
 
-// direct returns the tools that the capabilities match, those that a model should have in
-// hand first: which the capabilities name, then those of tools.prefer, then those of the
-// project, of the user and of bundles. It returns one more than are offered, if there are more.
+// direct returns the tools that the capabilities match, in the order of their use to a model:
+// tools that the capabilities name, then tools of tools.prefer, then tools of the project, of
+// the user and of bundles. It returns one more than are offered, if there are more.
 func (r *Run) direct(
 	ctx context.Context,
 	prefer []string,
@@ -371,7 +371,7 @@ func (r *Run) verb(
 	return r.read(ctx, c, env)
 }
 
-// refused reports whether a code is that of a gate.
+// refused reports whether a gate returns a code.
 func refused(c diag.Code) bool {
 	return slices.Contains(
 		[]diag.Code{diag.PermissionDenied, diag.PolicyDenied, diag.ApprovalRequired, diag.ApprovalDenied},

@@ -108,7 +108,7 @@ type walkEnd struct {
 }
 
 // walked returns how many walks of the loop a log has, and whether the last one ended: a
-// thread that reached a limit, or that a service ended, goes on with a new walk. last is the
+// thread that reached a limit, or that a service ended, continues with a new walk. last is the
 // end of a walk after which the log has no end of the thread.
 func walked(lines []transcript.Line) (walks int, ended bool, last *walkEnd) {
 	for i := range lines {
@@ -159,7 +159,7 @@ func walkPosition(lines []transcript.Line) string {
 	return node
 }
 
-// again returns the node at which a walk of the loop goes on that had ended: before the
+// again returns the node at which an ended walk of the loop continues: before the
 // calls that have no result, else where the thread was suspended, else before the next call
 // of the model. A loop without these nodes begins at its start; the prompt of the log stays.
 func again(g *graph.Graph, t *threads.Thread, suspended string) string {
@@ -176,7 +176,7 @@ func again(g *graph.Graph, t *threads.Thread, suspended string) string {
 	return name
 }
 
-// resumed runs the hooks of a thread that goes on. The loop cannot: it goes on in the
+// resumed runs the hooks of a thread that continues. The loop cannot: it continues in the
 // middle of a turn.
 func (r *Run) resumed(ctx context.Context, t *threads.Thread, lines []transcript.Line) error {
 	within := r.withinNode("resumed/" + strconv.Itoa(len(lines)))
