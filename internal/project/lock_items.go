@@ -223,3 +223,11 @@ func (c *Env) FollowBundles(ctx context.Context, x *Packages, r *packages.Result
 	}
 	return it.write(r)
 }
+
+func refsOf(items []lock.Item) []item.Ref {
+	out := make([]item.Ref, len(items))
+	for i, it := range items {
+		out[i] = it.Ref
+	}
+	return out
+}

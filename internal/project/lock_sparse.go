@@ -95,11 +95,3 @@ func maybeSparse(dir string) bool {
 	}
 	return false
 }
-
-func refsOf(items []lock.Item) []item.Ref {
-	out := make([]item.Ref, len(items))
-	for i, it := range items {
-		out[i] = it.Ref
-	}
-	return out
-}

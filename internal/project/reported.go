@@ -3,6 +3,7 @@ package project
 import (
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"github.com/ryeos/rye/lock"
@@ -33,4 +34,19 @@ func (p *Project) ReportedFile(path string) (file string, inside bool) {
 		}
 	}
 	return space.Dir, false
+}
+
+// LongList is the number of equal lines from which a command prints their number.
+const LongList = 20
+
+// Count returns a number with its noun: "1 item", "4,812 items".
+func Count(n int, noun string) string {
+	digits := strconv.Itoa(n)
+	for at := len(digits) - 3; at > 0; at -= 3 {
+		digits = digits[:at] + "," + digits[at:]
+	}
+	if n == 1 {
+		return digits + " " + noun
+	}
+	return digits + " " + noun + "s"
 }

@@ -1,25 +1,8 @@
 package project
 
 import (
-	"strconv"
-
 	"github.com/ryeos/rye/lock"
 )
-
-// LongList is the number of equal lines from which a command prints their number.
-const LongList = 20
-
-// Count returns a number with its noun: "1 item", "4,812 items".
-func Count(n int, noun string) string {
-	digits := strconv.Itoa(n)
-	for at := len(digits) - 3; at > 0; at -= 3 {
-		digits = digits[:at] + "," + digits[at:]
-	}
-	if n == 1 {
-		return digits + " " + noun
-	}
-	return digits + " " + noun + "s"
-}
 
 // summarised returns a line for each change of a lock, or for all changes of one kind
 // together if they are many.

@@ -78,7 +78,11 @@ func ChangePackages(
 	o *PackageOptions,
 	change func(x *project.Packages) (*packages.Result, error),
 ) error {
-	return changeAnd(ctx, c, o, PackagesEnv(c, o).FollowBundles, change)
+	e := PackagesEnv(c, o)
+	follow := func(ctx context.Context, x *project.Packages, r *packages.Result) error {
+		return e.FollowBundles(ctx, x, r)
+	}
+	return changeAnd(ctx, c, o, follow, change)
 }
 
 // ChangeAndLock is changePackages that records all items of the project in the
@@ -89,7 +93,11 @@ func ChangeAndLock(
 	o *PackageOptions,
 	change func(x *project.Packages) (*packages.Result, error),
 ) error {
-	return changeAnd(ctx, c, o, PackagesEnv(c, o).LockItems, change)
+	e := PackagesEnv(c, o)
+	follow := func(ctx context.Context, x *project.Packages, r *packages.Result) error {
+		return e.LockItems(ctx, x, r)
+	}
+	return changeAnd(ctx, c, o, follow, change)
 }
 
 func changeAnd(ctx context.Context, c *cli.Call, o *PackageOptions, follow func(context.Context, *project.Packages, *packages.Result) error,

@@ -147,15 +147,25 @@ func runSign(ctx context.Context, c *cli.Call, o *view.SignOptions) error {
 		c.UI.Warn("%s", note.Finding)
 	}
 	if !o.Check {
-		refresh := h.RefreshLock
-		if slices.Contains(c.Args, "*") {
-			refresh = h.RefreshWholeLock
-		}
-		if err := refresh(ctx, reports); err != nil {
+		if err := refreshLock(ctx, c, h, reports); err != nil {
 			return err
 		}
 	}
 	return view.Signed(c.UI, reports, o)
+}
+
+// refreshLock brings the lock up to date with signed items. The target "*" names all items, so
+// the entries of deleted ones go.
+func refreshLock(
+	ctx context.Context,
+	c *cli.Call,
+	p *project.Project,
+	reports []primary.SignReport,
+) error {
+	if slices.Contains(c.Args, "*") {
+		return p.RefreshWholeLock(ctx, reports)
+	}
+	return p.RefreshLock(ctx, reports)
 }
 
 // askToSign returns how rye sign asks its user, nil without a terminal.
