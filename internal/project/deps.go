@@ -29,7 +29,7 @@ func ToolDependencies(ctx context.Context, p *Project, c *exec.Chain) ([]lock.De
 			old = entry.Deps
 		}
 	}
-	if !p.Env.resolving {
+	if !p.Env.Resolving {
 		if old == nil {
 			return nil, diag.New(diag.LockStale, "%s has no packages for the block # /// script of %s", lock.LockFile, tool.Ref).WithReason("relock")
 		}

@@ -34,7 +34,7 @@ type Env struct {
 
 	TrustRoot string        // a file or directory of trust documents, as the user typed it
 	Grace     time.Duration // how long a program may take to end after the signal to do so; 0 is the default
-	resolving bool          // the packages of Python tools may be resolved and fetched
+	Resolving bool          // the packages of Python tools may be resolved and fetched
 	Locked    bool          // use only what rye.lock names, also outside of CI
 	AsCI      bool          // judge as in CI
 	Unlocked  bool          // the user gave --locked=false, which is honoured in CI too

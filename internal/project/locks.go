@@ -53,7 +53,7 @@ func (p *Project) readLocks(
 			p.Files = lock.Dir(LockDir(root))
 			sl, err = own()
 		} else {
-			sl, err = readSpaceLock(root)
+			sl, err = ReadSpaceLock(root)
 		}
 		var layers []space.Layer
 		if err == nil && sl != nil {
@@ -86,7 +86,7 @@ func (p *Project) ownLock() func() (*SpaceLock, error) {
 		return nil // no root asks for it
 	}
 	read := sync.OnceValues(func() (*SpaceLock, error) {
-		return readSpaceLock(p.Spaces.Roots[i])
+		return ReadSpaceLock(p.Spaces.Roots[i])
 	})
 	go func() { _, _ = read() }()
 	return read
@@ -101,8 +101,8 @@ func LockDir(root *space.Root) string {
 	return root.Path(".")
 }
 
-// readSpaceLock returns nil when the space has no lock, which costs one stat.
-func readSpaceLock(root *space.Root) (*SpaceLock, error) {
+// ReadSpaceLock returns nil when the space has no lock, which costs one stat.
+func ReadSpaceLock(root *space.Root) (*SpaceLock, error) {
 	dir := LockDir(root)
 	_, err := os.Lstat(filepath.Join(dir, lock.LockFile))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -179,8 +179,8 @@ func OfFiles(
 	return &x, nil
 }
 
-// written returns the text that Render writes for the lock as it was read.
-func (sl *SpaceLock) written() []byte {
+// Written returns the text that Render writes for the lock as it was read.
+func (sl *SpaceLock) Written() []byte {
 	if len(sl.Notes) == 0 && sl.Lock.Minor == lock.LockMinor { // it was compared when it was parsed
 		return sl.Text
 	}
@@ -232,7 +232,7 @@ func (sl *SpaceLock) layer(b lock.Bundle) (space.Layer, error) {
 		ID:       b.ID.String(),
 		Version:  b.Version,
 		Manifest: b.Manifest,
-		Signers:  signersOf(b),
+		Signers:  SignersOf(b),
 		Needs:    needed(b.Needs),
 	}
 	id := b.ID
@@ -254,8 +254,8 @@ func (sl *SpaceLock) layer(b lock.Bundle) (space.Layer, error) {
 	return l, err
 }
 
-// signersOf returns the signers that the entry of a bundle names.
-func signersOf(b lock.Bundle) []sign.Fingerprint {
+// SignersOf returns the signers that the entry of a bundle names.
+func SignersOf(b lock.Bundle) []sign.Fingerprint {
 	var out []sign.Fingerprint
 	for _, s := range b.Signers {
 		fp, err := sign.ParseFingerprint(s[strings.IndexByte(s, ':')+1:])

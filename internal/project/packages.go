@@ -35,12 +35,12 @@ type PackagesParams struct {
 // Packages is the package manager of one space of an opened project.
 type Packages struct {
 	*packages.Engine
-	project    *Project
+	Project    *Project
 	cache      *source.Cache
 	registries *Registries
 	Base       string
 	files      string
-	space      space.Name
+	Space      space.Name
 	done       func()
 }
 
@@ -50,14 +50,14 @@ func (e *Env) Packages(ctx context.Context, p PackagesParams) (*Packages, error)
 	if err != nil {
 		return nil, err
 	}
-	x := &Packages{project: h, space: cmp.Or(p.Space, space.Project), done: p.Done}
-	outside := p.Look && x.space == space.Project && h.Spaces.ProjectDir == ""
+	x := &Packages{Project: h, Space: cmp.Or(p.Space, space.Project), done: p.Done}
+	outside := p.Look && x.Space == space.Project && h.Spaces.ProjectDir == ""
 	if outside {
 		x.Base, x.files = e.Base, e.Base
-	} else if x.Base, x.files, err = h.packageFolders(x.space); err != nil {
+	} else if x.Base, x.files, err = h.packageFolders(x.Space); err != nil {
 		return nil, err
 	}
-	if x.space == space.Project && !outside {
+	if x.Space == space.Project && !outside {
 		if err := h.notLeftOut(ctx); err != nil {
 			return nil, err
 		}
@@ -77,7 +77,7 @@ func (e *Env) Packages(ctx context.Context, p PackagesParams) (*Packages, error)
 	params := packages.Params{
 		Base:       x.Base,
 		Files:      x.files,
-		Space:      string(x.space),
+		Space:      string(x.Space),
 		Source:     src,
 		Registries: x.registries,
 		Cache:      x.cache,
@@ -86,14 +86,14 @@ func (e *Env) Packages(ctx context.Context, p PackagesParams) (*Packages, error)
 		Known:      h.knownLock,
 		Caps:       h.bundleCaps(),
 		Contents:   h.bundleContents(),
-		Others:     h.holders(x.space),
+		Others:     h.holders(x.Space),
 		Locked:     e.Locked,
 		Offline:    sealed || e.Offline,
 		Now:        e.Now,
 		Progress:   p.Progress,
 	}
-	if x.space == space.Project {
-		params.Revoked = h.revoked()
+	if x.Space == space.Project {
+		params.Revoked = h.Revoked()
 	}
 	if h.Dirs.State != "" {
 		params.Seen = h.SeenFile()
@@ -111,7 +111,7 @@ func (p *Project) SeenFile() string {
 
 // rules returns the rules that apply to the space.
 func (x *Packages) rules() packages.Rules {
-	return WithManifest(x.project.Rules, x.project.manifestIn(x.files))
+	return WithManifest(x.Project.Rules, x.Project.manifestIn(x.files))
 }
 
 // manifestIn returns the project file in a directory, nil without one: that which was read
@@ -138,7 +138,7 @@ func (x *Packages) PullTo(
 	if dir == "" {
 		return x.Pull(ctx, q, atomicfile.Base{}, "")
 	}
-	if dir = x.project.Env.Path(dir); there(dir) {
+	if dir = x.Project.Env.Path(dir); there(dir) {
 		return nil, diag.New(diag.FileSystemError, "writing %s: it exists; name a directory that does not", dir)
 	}
 	parent := filepath.Dir(dir)
@@ -228,7 +228,7 @@ func (e *Env) sources(x *Packages, offline bool) (source.Source, error) {
 // union, in a project that is in a git repository.
 func (x *Packages) IgnoreInstalled() error {
 	vendored, err := x.Vendored()
-	if err != nil || x.space != space.Project {
+	if err != nil || x.Space != space.Project {
 		return err
 	}
 	ignore := filepath.Join(x.Base, ".gitignore")

@@ -5,8 +5,8 @@ import (
 	"github.com/ryeos/rye/packages"
 )
 
-// revoked returns the revocations of the project as its lock records them.
-func (p *Project) revoked() lock.Revoked {
+// Revoked returns the revocations of the project as its lock records them.
+func (p *Project) Revoked() lock.Revoked {
 	state := p.Trust.ProjectRevoked()
 	out := lock.Revoked{Documents: state.Documents}
 	for _, l := range state.Lists {
@@ -21,7 +21,7 @@ func (p *Project) checkRevoked(m Mode) error {
 	if p.Lock == nil {
 		return nil
 	}
-	err := p.Lock.Lock.CheckRevoked(p.revoked())
+	err := p.Lock.Lock.CheckRevoked(p.Revoked())
 	if err != nil && m == Lenient {
 		p.LockErrs = append(p.LockErrs, err)
 		return nil

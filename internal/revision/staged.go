@@ -15,6 +15,7 @@ import (
 	"github.com/ryeos/rye/internal/githook"
 	"github.com/ryeos/rye/internal/openat"
 	"github.com/ryeos/rye/internal/project"
+	"github.com/ryeos/rye/internal/relock"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/lock"
 	"github.com/ryeos/rye/primary"
@@ -234,7 +235,7 @@ func (s *stagedIn) hook() githook.Project {
 			if !lockable(h) {
 				return nil, nil
 			}
-			if s.release, err = h.Hold(ctx); err != nil {
+			if s.release, err = relock.Hold(ctx, h); err != nil {
 				s.release = func() {}
 				return nil, err
 			}

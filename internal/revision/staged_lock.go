@@ -10,6 +10,7 @@ import (
 	"github.com/ryeos/rye/internal/extract"
 	"github.com/ryeos/rye/internal/githook"
 	"github.com/ryeos/rye/internal/project"
+	"github.com/ryeos/rye/internal/relock"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/lock"
 	"github.com/ryeos/rye/resolve/space"
@@ -40,21 +41,21 @@ func goneItems(
 ) ([]item.Ref, error) {
 	index := x.Spaces.Of(space.Project)
 	if a == nil || a.missing == nil {
-		return x.WithoutFile(ctx, before.Refs(), index)
+		return relock.WithoutFile(ctx, x, before.Refs(), index)
 	}
 	known := a.missing()
 	if known.err != nil {
-		return x.WithoutFile(ctx, before.Refs(), index)
+		return relock.WithoutFile(ctx, x, before.Refs(), index)
 	}
 	for _, ext := range known.exts {
 		const id = "a/b" // any
 		now, err := x.Resolver.Extractor(ctx, ext.Kind)
 		if err != nil ||
 			!slices.Equal(slices.Collect(now.EachPath(id)), slices.Collect(ext.EachPath(id))) {
-			return x.WithoutFile(ctx, before.Refs(), index)
+			return relock.WithoutFile(ctx, x, before.Refs(), index)
 		}
 	}
-	return x.WithoutFile(ctx, slices.Values(known.refs), index)
+	return relock.WithoutFile(ctx, x, slices.Values(known.refs), index)
 }
 
 // readAhead begins to read the lock of the index.
@@ -101,7 +102,7 @@ func (s *stagedIn) missing(ctx context.Context, h *project.Project, index *verif
 	refs := h.Lock.Lock.Refs()
 	find := sync.OnceValue(func() (m missingItems) {
 		root := index.Root()
-		m.refs, m.exts, m.err = project.MissingIn(
+		m.refs, m.exts, m.err = relock.MissingIn(
 			ctx,
 			h.Verifier(h.With(root)),
 			refs,
@@ -149,11 +150,11 @@ func relockStaged(
 	}) // an item that is signed has a file
 	changed, notes, err := x.Verbs.RefreshLock(ctx, now, refs)
 	wg.Wait()
-	h.Env.LockNotes(notes)
+	relock.Warn(h.Env, notes)
 	if err = cmp.Or(err, goneErr); err != nil {
 		return nil, err
 	}
-	if removed := project.RemoveItems(now, gone); !changed && !removed {
+	if removed := relock.RemoveItems(now, gone); !changed && !removed {
 		return nil, nil
 	}
 	return &githook.LockChange{Entry: e, Was: x.Lock.Text, Now: now.Render()}, nil

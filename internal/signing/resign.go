@@ -10,6 +10,7 @@ import (
 	"github.com/ryeos/rye/internal/gitcmd"
 	"github.com/ryeos/rye/internal/openat"
 	"github.com/ryeos/rye/internal/project"
+	"github.com/ryeos/rye/internal/relock"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/primary"
@@ -70,7 +71,7 @@ func resignItems(ctx context.Context, p *project.Project, targets []string, by s
 	if err := diag.FromFindings("signing again", fs); err != nil {
 		return err
 	}
-	return p.RefreshLock(ctx, reports)
+	return relock.Refresh(ctx, p, reports)
 }
 
 // resignManifest writes the manifest of a bundle of the project with the current

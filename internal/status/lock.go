@@ -9,6 +9,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/gitcmd"
 	"github.com/ryeos/rye/internal/project"
+	"github.com/ryeos/rye/internal/relock"
 	"github.com/ryeos/rye/internal/revision"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/lock"
@@ -21,7 +22,7 @@ import (
 
 // VerifyLock adds the findings about the project's lock to a report. judge saw every item
 // of the project in the walk that made the report; it is nil without a lock.
-func VerifyLock(ctx context.Context, p *project.Project, report *verify.Report, judge *project.LockJudge) error {
+func VerifyLock(ctx context.Context, p *project.Project, report *verify.Report, judge *relock.Judge) error {
 	verifyAgents(ctx, p, report)
 	for _, err := range p.LockErrs {
 		report.Fail(lock.LockFile, err)
@@ -182,7 +183,7 @@ func VerifyBase(
 		}
 		return replacedBy(ctx, p, ref)
 	})...)
-	if err := p.BaseExpired(ctx, old, report); err != nil {
+	if err := relock.BaseExpired(ctx, p, old, report); err != nil {
 		return err
 	}
 	return baseAges(ctx, p, repo, base, old, at[lock.SumFile], rules, report)

@@ -12,6 +12,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/githook"
 	"github.com/ryeos/rye/internal/project"
+	"github.com/ryeos/rye/internal/relock"
 	"github.com/ryeos/rye/resolve/space"
 	"github.com/ryeos/rye/sign"
 	"github.com/ryeos/rye/trust"
@@ -119,7 +120,7 @@ func Of(ctx context.Context, p *project.Project) (*Status, error) {
 		Ignored:  p.Ignored(),
 		Filtered: p.Filtered(),
 	}
-	judge := p.LockJudge(ctx)
+	judge := relock.NewJudge(ctx, p)
 	if judge != nil {
 		params.Each = judge.Item
 	}
@@ -242,7 +243,7 @@ func lockStatus(
 	ctx context.Context,
 	p *project.Project,
 	report *verify.Report,
-	judge *project.LockJudge,
+	judge *relock.Judge,
 ) (LockStatus, error) {
 	items := len(report.Findings)
 	if err := VerifyLock(ctx, p, report, judge); err != nil {
@@ -280,7 +281,7 @@ func lockStatus(
 // the project or a locked bundle.
 func usedEndings(p *project.Project, report *verify.Report, s *Status) {
 	soon := map[sign.Fingerprint]trust.KeyInfo{}
-	for _, e := range p.Endings() {
+	for _, e := range relock.Endings(p) {
 		if !e.Key.Own {
 			soon[e.Key.Fingerprint] = e.Key
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/ryeos/rye/internal/filestamp"
 	"github.com/ryeos/rye/internal/once"
 	"github.com/ryeos/rye/internal/project"
+	"github.com/ryeos/rye/internal/relock"
 	"github.com/ryeos/rye/internal/search"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/lock"
@@ -291,7 +292,7 @@ func Workspace(ctx context.Context, p *project.Project, within exec.Call) (*agen
 				k.Scope.Allows(string(ref.Kind), ref.ID, "sign")
 		},
 		Signed: func(ctx context.Context, reports []primary.SignReport) error {
-			return p.RefreshLock(ctx, reports)
+			return relock.Refresh(ctx, p, reports)
 		},
 		Registry: items.RegistryItems(p),
 	}, nil

@@ -7,6 +7,7 @@ import (
 	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/internal/cmd/env"
 	"github.com/ryeos/rye/internal/project"
+	"github.com/ryeos/rye/internal/relock"
 	"github.com/ryeos/rye/internal/surface"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/sign"
@@ -42,7 +43,7 @@ func checkKeys(ctx context.Context, c *cli.Call) []checkResult {
 		return []checkResult{{"keys", statusWarn, "the keys cannot be read: " + err.Error(), fixOf(err, "correct the file")}}
 	}
 	var out []checkResult
-	for _, f := range h.EndingKeys() {
+	for _, f := range relock.EndingKeys(h) {
 		out = append(out, checkResult{"keys", statusWarn, f.Message, ""})
 	}
 	if len(out) == 0 {

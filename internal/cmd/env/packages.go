@@ -7,6 +7,7 @@ import (
 	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/internal/cmd/view"
 	"github.com/ryeos/rye/internal/project"
+	"github.com/ryeos/rye/internal/relock"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/lock"
 	"github.com/ryeos/rye/packages"
@@ -80,7 +81,7 @@ func ChangePackages(
 ) error {
 	e := PackagesEnv(c, o)
 	follow := func(ctx context.Context, x *project.Packages, r *packages.Result) error {
-		return e.FollowBundles(ctx, x, r)
+		return relock.FollowBundles(ctx, e, x, r)
 	}
 	return changeAnd(ctx, c, o, follow, change)
 }
@@ -95,7 +96,7 @@ func ChangeAndLock(
 ) error {
 	e := PackagesEnv(c, o)
 	follow := func(ctx context.Context, x *project.Packages, r *packages.Result) error {
-		return e.LockItems(ctx, x, r)
+		return relock.LockItems(ctx, e, x, r)
 	}
 	return changeAnd(ctx, c, o, follow, change)
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/ryeos/rye/internal/gitcmd"
 	"github.com/ryeos/rye/internal/githook"
 	"github.com/ryeos/rye/internal/project"
+	"github.com/ryeos/rye/internal/relock"
 	"github.com/ryeos/rye/internal/revision"
 	"github.com/ryeos/rye/internal/status"
 	"github.com/ryeos/rye/primary"
@@ -413,7 +414,7 @@ func verifyPushedProject(
 		return err
 	}
 	params := verify.Params{Resolver: x.Walker(), Trust: h.Trust}
-	judge := x.LockJudge(ctx)
+	judge := relock.NewJudge(ctx, x)
 	if judge != nil {
 		params.Each = judge.Item
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/ryeos/rye/internal/cmd/complete"
 	"github.com/ryeos/rye/internal/cmd/env"
 	"github.com/ryeos/rye/internal/project"
+	"github.com/ryeos/rye/internal/relock"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/primary"
 	"github.com/ryeos/rye/resolve/space"
@@ -90,7 +91,7 @@ func runLoad(ctx context.Context, c *cli.Call, o *loadOptions) error {
 		return err
 	}
 	if o.to == space.Project {
-		if err := h.RefreshCopied(ctx, ref); err != nil {
+		if err := relock.RefreshCopied(ctx, h, ref); err != nil {
 			return err
 		}
 	}

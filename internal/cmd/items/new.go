@@ -15,6 +15,7 @@ import (
 	"github.com/ryeos/rye/internal/cmd/view"
 	"github.com/ryeos/rye/internal/draft"
 	"github.com/ryeos/rye/internal/project"
+	"github.com/ryeos/rye/internal/relock"
 	"github.com/ryeos/rye/internal/signing"
 	"github.com/ryeos/rye/internal/stepsource"
 	"github.com/ryeos/rye/item"
@@ -90,7 +91,7 @@ func runNew(ctx context.Context, c *cli.Call, o *newOptions) error {
 	}
 	ref := start.ref
 	if err := free(ctx, h, ref); err != nil {
-		if more := h.CompleteLock(ctx, ref); more != nil {
+		if more := relock.Complete(ctx, h, ref); more != nil {
 			return more
 		}
 		return err
@@ -120,7 +121,7 @@ func runNew(ctx context.Context, c *cli.Call, o *newOptions) error {
 	if err != nil {
 		return err
 	}
-	if err := h.RefreshLock(ctx, reports); err != nil {
+	if err := relock.Refresh(ctx, h, reports); err != nil {
 		return err
 	}
 	return view.Signed(c.UI, reports, &view.SignOptions{})

@@ -10,6 +10,7 @@ import (
 	"github.com/ryeos/rye/internal/cmd/env"
 	"github.com/ryeos/rye/internal/cmd/view"
 	"github.com/ryeos/rye/internal/project"
+	"github.com/ryeos/rye/internal/relock"
 	"github.com/ryeos/rye/internal/revision"
 	"github.com/ryeos/rye/internal/signing"
 	"github.com/ryeos/rye/policy"
@@ -163,9 +164,9 @@ func refreshLock(
 	reports []primary.SignReport,
 ) error {
 	if slices.Contains(c.Args, "*") {
-		return p.RefreshWholeLock(ctx, reports)
+		return relock.RefreshWhole(ctx, p, reports)
 	}
-	return p.RefreshLock(ctx, reports)
+	return relock.Refresh(ctx, p, reports)
 }
 
 // askToSign returns how rye sign asks its user, nil without a terminal.

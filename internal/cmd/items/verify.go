@@ -11,6 +11,7 @@ import (
 	"github.com/ryeos/rye/internal/cmd/env"
 	"github.com/ryeos/rye/internal/cmd/view"
 	"github.com/ryeos/rye/internal/project"
+	"github.com/ryeos/rye/internal/relock"
 	"github.com/ryeos/rye/internal/revision"
 	"github.com/ryeos/rye/internal/status"
 	"github.com/ryeos/rye/verify"
@@ -146,9 +147,9 @@ func verifyReport(
 	}
 	if len(c.Args) == 0 {
 		report.Findings = slices.Clone(h.BadTrust)
-		var judge *project.LockJudge
+		var judge *relock.Judge
 		if src.Project != nil {
-			judge = src.Project.LockJudge(ctx)
+			judge = relock.NewJudge(ctx, src.Project)
 		}
 		if judge != nil {
 			p.Each = judge.Item

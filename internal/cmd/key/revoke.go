@@ -12,6 +12,7 @@ import (
 	"github.com/ryeos/rye/internal/cmd/env"
 	"github.com/ryeos/rye/internal/openat"
 	"github.com/ryeos/rye/internal/project"
+	"github.com/ryeos/rye/internal/relock"
 	"github.com/ryeos/rye/resolve/space"
 	"github.com/ryeos/rye/sign"
 	"github.com/ryeos/rye/trust"
@@ -79,7 +80,7 @@ func runKeyRevoke(ctx context.Context, c *cli.Call, o *revokeOptions) error {
 	}
 	stapled := false
 	if o.inProject {
-		if stapled, err = h.Staple(ctx); err != nil {
+		if stapled, err = relock.Staple(ctx, h); err != nil {
 			return err
 		}
 	}

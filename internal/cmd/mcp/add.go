@@ -14,6 +14,7 @@ import (
 	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/internal/mcpclient"
 	"github.com/ryeos/rye/internal/project"
+	"github.com/ryeos/rye/internal/relock"
 	"github.com/ryeos/rye/internal/surface"
 	"github.com/ryeos/rye/policy"
 )
@@ -153,7 +154,7 @@ func completeServerLock(ctx context.Context, s *mcpStore, name string) error {
 	if err != nil {
 		return err
 	}
-	return s.project.CompleteLock(ctx, refs...)
+	return relock.Complete(ctx, s.project, refs...)
 }
 
 // addServer adds one server and returns the JSON data of the result.
@@ -204,7 +205,7 @@ func addServer(
 	if len(offer.Tools) > 0 {
 		c.UI.Note("run one: rye run %s", mcpclient.ToolRef(server.Name, offer.Tools[0].Name))
 	}
-	if err := s.project.RefreshLock(ctx, s.reports); err != nil {
+	if err := relock.Refresh(ctx, s.project, s.reports); err != nil {
 		return nil, err
 	}
 	warnings := []string{}

@@ -8,6 +8,7 @@ import (
 	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/internal/mcpclient"
 	"github.com/ryeos/rye/internal/project"
+	"github.com/ryeos/rye/internal/relock"
 	"github.com/ryeos/rye/internal/surface"
 )
 
@@ -128,7 +129,7 @@ func acceptServer(ctx context.Context, c *cli.Call, s *mcpStore, r refreshed) er
 	if err != nil {
 		return err
 	}
-	if err := s.project.RefreshLock(ctx, s.reports); err != nil {
+	if err := relock.Refresh(ctx, s.project, s.reports); err != nil {
 		return err
 	}
 	noteStaleServerLock(c, s.project, mcpclient.Refs(r.diff.Removed))

@@ -8,6 +8,7 @@ import (
 	"github.com/ryeos/rye/internal/cmd/ask"
 	"github.com/ryeos/rye/internal/cmd/env"
 	"github.com/ryeos/rye/internal/project"
+	"github.com/ryeos/rye/internal/relock"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/lock"
 	"github.com/ryeos/rye/packages"
@@ -151,7 +152,7 @@ func runLock(ctx context.Context, c *cli.Call, o *lockOptions) error {
 	e := env.PackagesEnv(c, &o.PackageOptions)
 	if !o.check && !e.KeepsLock() {
 		return env.ChangeAndLock(ctx, c, &o.PackageOptions, func(x *project.Packages) (*packages.Result, error) {
-			if err := x.RefuseRevived(ctx); err != nil {
+			if err := relock.RefuseRevived(ctx, x); err != nil {
 				return nil, err
 			}
 			return x.Lock(ctx, ask.ConfirmChanges(c, x, o.Yes, "locking"))
@@ -163,10 +164,10 @@ func runLock(ctx context.Context, c *cli.Call, o *lockOptions) error {
 	}
 	r, err := x.CheckLock(ctx)
 	if err == nil {
-		err = e.CheckItems(ctx, x)
+		err = relock.CheckItems(ctx, e, x)
 	}
 	if err == nil {
-		err = x.RefuseRevived(ctx)
+		err = relock.RefuseRevived(ctx, x)
 	}
 	if err != nil {
 		return err

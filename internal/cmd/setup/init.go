@@ -13,6 +13,7 @@ import (
 	"github.com/ryeos/rye/internal/cmd/key"
 	"github.com/ryeos/rye/internal/cmd/serve"
 	"github.com/ryeos/rye/internal/project"
+	"github.com/ryeos/rye/internal/relock"
 	"github.com/ryeos/rye/internal/revision"
 	"github.com/ryeos/rye/lock"
 	"github.com/ryeos/rye/threads/modelhost"
@@ -91,7 +92,7 @@ func runInit(ctx context.Context, c *cli.Call, o *initOptions) (err error) {
 	at := *c
 	at.Base = dir
 	at.Named = dir
-	if wrote, err := env.Of(&at).CreateLock(ctx); err != nil {
+	if wrote, err := relock.Create(ctx, env.Of(&at)); err != nil {
 		return err
 	} else if wrote {
 		made = append(made, lock.LockFile)

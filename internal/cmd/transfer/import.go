@@ -9,6 +9,7 @@ import (
 	"github.com/ryeos/rye/internal/cmd/env"
 	"github.com/ryeos/rye/internal/importing"
 	"github.com/ryeos/rye/internal/interop"
+	"github.com/ryeos/rye/internal/relock"
 	"github.com/ryeos/rye/internal/ryeos"
 	"github.com/ryeos/rye/primary"
 )
@@ -118,7 +119,7 @@ func runImport(ctx context.Context, c *cli.Call, o *importOptions) error {
 			if err != nil {
 				return err
 			}
-			_, err = env.Of(&at).CreateLock(ctx)
+			_, err = relock.Create(ctx, env.Of(&at))
 			return err
 		},
 	})

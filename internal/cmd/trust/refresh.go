@@ -7,6 +7,7 @@ import (
 	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/internal/cmd/env"
 	"github.com/ryeos/rye/internal/project"
+	"github.com/ryeos/rye/internal/relock"
 	"github.com/ryeos/rye/resolve/space"
 	"github.com/ryeos/rye/trust"
 	"github.com/ryeos/rye/trust/doc"
@@ -65,7 +66,7 @@ func runTrustRefresh(ctx context.Context, c *cli.Call, key string) error {
 	if err := copyAnchor(h, dir, signer); err != nil {
 		return err
 	}
-	stapled, err := h.Staple(ctx)
+	stapled, err := relock.Staple(ctx, h)
 	if err != nil {
 		return err
 	}

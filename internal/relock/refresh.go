@@ -1,4 +1,4 @@
-package project
+package relock
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/atomicfile"
 	"github.com/ryeos/rye/internal/extract"
+	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/lock"
 	"github.com/ryeos/rye/packages"
@@ -18,32 +19,32 @@ import (
 	"github.com/ryeos/rye/sign"
 )
 
-// RefreshLock brings the entries of the project's items that were signed up to
+// Refresh brings the entries of the project's items that were signed up to
 // date. It makes no lock and accepts nothing that was not signed just now.
-func (p *Project) RefreshLock(ctx context.Context, reports []primary.SignReport) error {
-	return p.refreshLock(ctx, lockUpdate{signed: signedRefs(reports), unchanged: p.unchangedOwn(reports), reports: reports})
+func Refresh(ctx context.Context, p *project.Project, reports []primary.SignReport) error {
+	return refresh(ctx, p, lockUpdate{signed: signedRefs(reports), unchanged: unchangedOwn(p, reports), reports: reports})
 }
 
-// RefreshWholeLock is RefreshLock that also removes the entries of items whose files
+// RefreshWhole is Refresh that also removes the entries of items whose files
 // were deleted.
-func (p *Project) RefreshWholeLock(ctx context.Context, reports []primary.SignReport) error {
-	return p.refreshLock(ctx, lockUpdate{
+func RefreshWhole(ctx context.Context, p *project.Project, reports []primary.SignReport) error {
+	return refresh(ctx, p, lockUpdate{
 		signed:    signedRefs(reports),
-		unchanged: p.unchangedOwn(reports),
+		unchanged: unchangedOwn(p, reports),
 		reports:   reports,
 		deleted:   true,
 	})
 }
 
-// RefreshCopied is RefreshLock for an item that was copied into the project with its
+// RefreshCopied is Refresh for an item that was copied into the project with its
 // signature.
-func (p *Project) RefreshCopied(ctx context.Context, ref item.Ref) error {
-	return p.refreshLock(ctx, lockUpdate{signed: []item.Ref{ref}})
+func RefreshCopied(ctx context.Context, p *project.Project, ref item.Ref) error {
+	return refresh(ctx, p, lockUpdate{signed: []item.Ref{ref}})
 }
 
-// CompleteLock writes the entries of items that a command signed before it was killed.
+// Complete writes the entries of items that a command signed before it was killed.
 // It adds none for an item that another key signed.
-func (p *Project) CompleteLock(ctx context.Context, refs ...item.Ref) error {
+func Complete(ctx context.Context, p *project.Project, refs ...item.Ref) error {
 	var reports []primary.SignReport
 	for _, ref := range refs {
 		it, err := p.Resolver.Find(ctx, ref)
@@ -58,7 +59,7 @@ func (p *Project) CompleteLock(ctx context.Context, refs ...item.Ref) error {
 			Digest: it.Digest,
 		})
 	}
-	return p.RefreshLock(ctx, reports)
+	return Refresh(ctx, p, reports)
 }
 
 // lockUpdate is what a command changed.
@@ -69,7 +70,7 @@ type lockUpdate struct {
 	deleted   bool // entries of deleted files are removed
 }
 
-func (p *Project) refreshLock(ctx context.Context, u lockUpdate) error {
+func refresh(ctx context.Context, p *project.Project, u lockUpdate) error {
 	if len(u.signed)+len(u.unchanged) == 0 && !u.deleted {
 		return nil
 	}
@@ -79,18 +80,18 @@ func (p *Project) refreshLock(ctx context.Context, u lockUpdate) error {
 	if p.Lock == nil || len(p.LockErrs) > 0 {
 		return nil
 	}
-	release, err := p.Hold(ctx)
+	release, err := Hold(ctx, p)
 	if err != nil {
 		return err
 	}
 	defer release()
 	root := p.Spaces.Of(space.Project)
-	sl, err := readSpaceLock(root) // as it is now
+	sl, err := project.ReadSpaceLock(root) // as it is now
 	if err != nil || sl == nil {
 		return err
 	}
-	p.Env.resolving = !p.Env.KeepsLock()
-	signed, err := p.interrupted(ctx, sl.Lock, u)
+	p.Env.Resolving = !p.Env.KeepsLock()
+	signed, err := interrupted(ctx, p, sl.Lock, u)
 	if err != nil {
 		return err
 	}
@@ -99,7 +100,7 @@ func (p *Project) refreshLock(ctx context.Context, u lockUpdate) error {
 		sl.Lock,
 		append(signed, u.signed...),
 	)
-	p.Env.LockNotes(notes)
+	Warn(p.Env, notes)
 	if err != nil {
 		return err
 	}
@@ -109,7 +110,7 @@ func (p *Project) refreshLock(ctx context.Context, u lockUpdate) error {
 	}
 	changed = changed || added
 	if u.deleted {
-		removed, err := p.dropDeleted(ctx, sl.Lock, root)
+		removed, err := dropDeleted(ctx, p, sl.Lock, root)
 		if err != nil {
 			return err
 		}
@@ -129,8 +130,9 @@ func (p *Project) refreshLock(ctx context.Context, u lockUpdate) error {
 // interrupted returns the unchanged items whose entries a killed command did not
 // update any more: the newest signature of the user is that of the file, and the lock
 // has an earlier one. An older file that was put back does not qualify.
-func (p *Project) interrupted(
+func interrupted(
 	ctx context.Context,
+	p *project.Project,
 	l *lock.Lock,
 	u lockUpdate,
 ) ([]item.Ref, error) {
@@ -178,12 +180,13 @@ func (p *Project) interrupted(
 
 // dropDeleted removes the entries of items that have no file in root, and reports
 // whether there were any. An item that a sparse checkout leaves out keeps its entry.
-func (p *Project) dropDeleted(
+func dropDeleted(
 	ctx context.Context,
+	p *project.Project,
 	l *lock.Lock,
 	root *space.Root,
 ) (bool, error) {
-	gone, err := p.WithoutFile(ctx, l.Refs(), root)
+	gone, err := WithoutFile(ctx, p, l.Refs(), root)
 	if err != nil {
 		return false, err
 	}
@@ -206,8 +209,9 @@ func RemoveItems(l *lock.Lock, gone []item.Ref) (removed bool) {
 }
 
 // WithoutFile returns those of some items that have no file in root.
-func (p *Project) WithoutFile(
+func WithoutFile(
 	ctx context.Context,
+	p *project.Project,
 	refs iter.Seq[item.Ref],
 	root *space.Root,
 ) (gone []item.Ref, err error) {
@@ -244,8 +248,8 @@ func MissingIn(
 	return gone, exts, nil
 }
 
-// LockNotes warns of entries that were not updated.
-func (e *Env) LockNotes(notes []diag.Finding) {
+// Warn warns of entries that were not updated.
+func Warn(e *project.Env, notes []diag.Finding) {
 	for _, f := range notes {
 		e.Person.WarnOf(f)
 	}
@@ -267,7 +271,7 @@ func signedRefs(reports []primary.SignReport) []item.Ref {
 }
 
 // unchangedOwn returns the items that keep a signature of the user.
-func (p *Project) unchangedOwn(reports []primary.SignReport) []item.Ref {
+func unchangedOwn(p *project.Project, reports []primary.SignReport) []item.Ref {
 	var out []item.Ref
 	for _, r := range reports {
 		if r.Status != primary.Unchanged ||
@@ -283,7 +287,7 @@ func (p *Project) unchangedOwn(reports []primary.SignReport) []item.Ref {
 }
 
 // ownSigner reports whether a fingerprint is that of a person's key of the user.
-func ownSigner(p *Project, fingerprint string) bool {
+func ownSigner(p *project.Project, fingerprint string) bool {
 	fp, err := sign.ParseFingerprint(fingerprint)
 	if err != nil {
 		return false
@@ -294,6 +298,6 @@ func ownSigner(p *Project, fingerprint string) bool {
 
 // Hold waits until no other process changes the lock of the project, and keeps
 // others from it until release is called.
-func (p *Project) Hold(ctx context.Context) (release func(), err error) {
+func Hold(ctx context.Context, p *project.Project) (release func(), err error) {
 	return packages.Hold(ctx, p.Spaces.Of(space.Project).Base)
 }

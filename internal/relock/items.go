@@ -1,4 +1,4 @@
-package project
+package relock
 
 import (
 	"bytes"
@@ -8,6 +8,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/atomicfile"
+	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/lock"
 	"github.com/ryeos/rye/packages"
@@ -16,7 +17,7 @@ import (
 
 // itemLock is the lock of a project before and after its tools are recorded in it.
 type itemLock struct {
-	project *Project
+	project *project.Project
 	dir     string
 	before  []byte
 	lock    *lock.Lock
@@ -26,10 +27,10 @@ type itemLock struct {
 // openItems reads the current lock of the project with its bundles as layers; a
 // project without a lock starts an empty one. It reuses p unless a file changed
 // since p was opened.
-func (p *Project) openItems(ctx context.Context, changed bool) (*itemLock, error) {
-	if changed || !p.current(ctx) {
+func openItems(ctx context.Context, p *project.Project, changed bool) (*itemLock, error) {
+	if changed || !current(ctx, p) {
 		var err error
-		if p, err = p.Env.Open(ctx, Strict); err != nil {
+		if p, err = p.Env.Open(ctx, project.Strict); err != nil {
 			return nil, err
 		}
 	}
@@ -38,20 +39,20 @@ func (p *Project) openItems(ctx context.Context, changed bool) (*itemLock, error
 		return p.LeftOut(ctx, refs)
 	}
 	if p.Lock != nil {
-		x.lock, x.before = p.Lock.Lock, p.Lock.written()
+		x.lock, x.before = p.Lock.Lock, p.Lock.Written()
 		return x, nil
 	}
-	m, err := ReadManifest(x.dir)
+	m, err := project.ReadManifest(x.dir)
 	if m == nil {
 		m = &lock.ProjectFile{}
 	}
-	x.lock.Manifest, x.lock.Revoked = m.Settings(), p.revoked()
+	x.lock.Manifest, x.lock.Revoked = m.Settings(), p.Revoked()
 	return x, err
 }
 
 // current reports whether p was opened without errors and rye.lock has not changed
 // since.
-func (p *Project) current(ctx context.Context) bool {
+func current(ctx context.Context, p *project.Project) bool {
 	_, err := p.Resolver.Table(ctx)
 	if err != nil ||
 		p.Lock == nil ||
@@ -65,7 +66,7 @@ func (p *Project) current(ctx context.Context) bool {
 // tool does not hold, no entry goes, and none of what a sparse checkout leaves
 // out. Two bundles that give one id are an error.
 func (x *itemLock) relock(ctx context.Context) ([]lock.Change, []diag.Finding, error) {
-	defer x.project.memo.Batch()()
+	defer x.project.Memo().Batch()()
 	clash, err := x.project.Resolver.Collisions(ctx)
 	if err == nil {
 		err = diag.FromFindings("locking items", clash)
@@ -77,7 +78,7 @@ func (x *itemLock) relock(ctx context.Context) ([]lock.Change, []diag.Finding, e
 	if err != nil {
 		return nil, nil, err
 	}
-	items, late := x.project.refuseExpired(ctx, x.lock, items)
+	items, late := refuseExpired(ctx, x.project, x.lock, items)
 	notes = append(notes, late...)
 	if x.before != nil && x.lock.HasItems(items) {
 		return nil, notes, nil
@@ -118,19 +119,19 @@ func (x *itemLock) write(r *packages.Result) error {
 }
 
 // LockItems records the project's own tools in the lock as they are now.
-func (e *Env) LockItems(ctx context.Context, x *Packages, r *packages.Result) error {
-	if x.space != space.Project {
+func LockItems(ctx context.Context, e *project.Env, x *project.Packages, r *packages.Result) error {
+	if x.Space != space.Project {
 		return nil
 	}
-	release, err := x.project.Hold(ctx)
+	release, err := Hold(ctx, x.Project)
 	if err != nil {
 		return err
 	}
 	defer release()
-	e.resolving = true
-	x.project.Env.resolving = true
-	it, err := x.project.openItems(
-		ctx,
+	e.Resolving = true
+	x.Project.Env.Resolving = true
+	it, err := openItems(
+		ctx, x.Project,
 		len(r.Installed)+len(r.Removed) > 0,
 	)
 	if err != nil {
@@ -146,14 +147,14 @@ func (e *Env) LockItems(ctx context.Context, x *Packages, r *packages.Result) er
 			e.Person.WarnOf(f) // with its hint; the entry is written without packages
 			continue
 		}
-		if left[f.Code]++; e.Person.All || left[f.Code] <= LongList {
+		if left[f.Code]++; e.Person.All || left[f.Code] <= project.LongList {
 			e.Person.Warnf("not locked: %s", f)
 		}
 	}
 	for _, code := range slices.Sorted(maps.Keys(left)) {
-		more := left[code] - LongList
+		more := left[code] - project.LongList
 		if more > 0 && !e.Person.All {
-			e.Person.Warnf("not locked: %s with %s (-v lists them)", Count(more, "more item"), code)
+			e.Person.Warnf("not locked: %s with %s (-v lists them)", project.Count(more, "more item"), code)
 		}
 	}
 	r.Items = changes
@@ -166,12 +167,12 @@ func (e *Env) LockItems(ctx context.Context, x *Packages, r *packages.Result) er
 	return it.write(r)
 }
 
-// CheckItems is lockItems that writes nothing: what it would change is stale.
-func (e *Env) CheckItems(ctx context.Context, x *Packages) error {
-	if x.space != space.Project {
+// CheckItems is LockItems that writes nothing: what it would change is stale.
+func CheckItems(ctx context.Context, e *project.Env, x *project.Packages) error {
+	if x.Space != space.Project {
 		return nil
 	}
-	it, err := x.project.openItems(ctx, false)
+	it, err := openItems(ctx, x.Project, false)
 	if err != nil {
 		return err
 	}
@@ -193,16 +194,16 @@ func (e *Env) CheckItems(ctx context.Context, x *Packages) error {
 
 // FollowBundles brings the entries of tools up to date whose chains pass
 // through bundles that a verb changed. What changed elsewhere stays refused.
-func (c *Env) FollowBundles(ctx context.Context, x *Packages, r *packages.Result) error {
-	if x.space != space.Project || r == nil || len(r.Changes) == 0 {
+func FollowBundles(ctx context.Context, c *project.Env, x *project.Packages, r *packages.Result) error {
+	if x.Space != space.Project || r == nil || len(r.Changes) == 0 {
 		return nil
 	}
-	release, err := x.project.Hold(ctx)
+	release, err := Hold(ctx, x.Project)
 	if err != nil {
 		return err
 	}
 	defer release()
-	it, err := x.project.openItems(ctx, true)
+	it, err := openItems(ctx, x.Project, true)
 	if err != nil || it.before == nil {
 		return err
 	}
@@ -217,7 +218,7 @@ func (c *Env) FollowBundles(ctx context.Context, x *Packages, r *packages.Result
 		}
 	}
 	_, notes, err := it.project.Verbs.RefreshLock(ctx, it.lock, refs)
-	c.LockNotes(notes)
+	Warn(c, notes)
 	if err != nil {
 		return err
 	}

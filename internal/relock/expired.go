@@ -1,4 +1,4 @@
-package project
+package relock
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/keychain"
+	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/lock"
 	"github.com/ryeos/rye/resolve/space"
@@ -20,15 +21,15 @@ import (
 //
 // An item of an expired key is EXPIRED unless the lock names the key as a signer of the
 // manifest. Otherwise a bundle could bring what a stolen, expired key signed.
-func (p *Project) BaseExpired(ctx context.Context, old *lock.Lock, report *verify.Report) error {
-	if !p.anyEnded() {
+func BaseExpired(ctx context.Context, p *project.Project, old *lock.Lock, report *verify.Report) error {
+	if !anyEnded(p) {
 		return nil
 	}
 	for _, it := range p.Lock.Lock.Items {
 		if recorded(old, it) {
 			continue
 		}
-		if f := p.expiredItem(ctx, it.Ref); f != nil {
+		if f := expiredItem(ctx, p, it.Ref); f != nil {
 			report.Findings = append(report.Findings, *f)
 		}
 	}
@@ -37,7 +38,7 @@ func (p *Project) BaseExpired(ctx context.Context, old *lock.Lock, report *verif
 		if was != nil && was.Version == b.Version && was.Manifest == b.Manifest {
 			continue
 		}
-		for _, fp := range signersOf(b) {
+		for _, fp := range project.SignersOf(b) {
 			k, known := p.Trust.Key(fp)
 			if known && keychain.Ended(k, p.Env.Now()) {
 				f := expiredEntry(
@@ -65,12 +66,12 @@ func recorded(l *lock.Lock, it lock.Item) bool {
 // RefuseRevived returns an error if rye.lock has an entry that the last commit does
 // not have and whose key has expired: an edit of the lock must not make the key
 // usable again. It does nothing if the last commit has no lock.
-func (x *Packages) RefuseRevived(ctx context.Context) error {
-	p := x.project
-	if x.space != space.Project ||
+func RefuseRevived(ctx context.Context, x *project.Packages) error {
+	p := x.Project
+	if x.Space != space.Project ||
 		p.Lock == nil ||
 		p.Files == nil ||
-		!p.anyEnded() {
+		!anyEnded(p) {
 		return nil
 	}
 	repo, err := p.Env.Repo(ctx)
@@ -86,7 +87,7 @@ func (x *Packages) RefuseRevived(ctx context.Context) error {
 		return nil
 	}
 	var report verify.Report
-	if err := p.BaseExpired(ctx, old, &report); err != nil {
+	if err := BaseExpired(ctx, p, old, &report); err != nil {
 		return err
 	}
 	return diag.FromFindings("checking "+lock.LockFile, report.Findings)
@@ -94,7 +95,7 @@ func (x *Packages) RefuseRevived(ctx context.Context) error {
 
 // anyEnded reports whether any known key has expired. Otherwise no file needs to be
 // read again.
-func (p *Project) anyEnded() bool {
+func anyEnded(p *project.Project) bool {
 	return slices.ContainsFunc(p.Trust.Keys(), func(k trust.KeyInfo) bool {
 		return keychain.Ended(k, p.Env.Now())
 	})
@@ -102,7 +103,7 @@ func (p *Project) anyEnded() bool {
 
 // expiredItem returns an error about an item of the project if its key has expired,
 // or nil. An item that cannot be read is reported elsewhere.
-func (p *Project) expiredItem(ctx context.Context, ref item.Ref) *diag.Finding {
+func expiredItem(ctx context.Context, p *project.Project, ref item.Ref) *diag.Finding {
 	it, err := p.Resolver.Inspect(ctx, ref)
 	if err != nil || it.Verdict.Ended.IsZero() {
 		return nil
@@ -122,17 +123,18 @@ func expiredEntry(what, key, owner string, end time.Time) diag.Finding {
 // refuseExpired keeps the entries of a new lock from adopting what an expired key
 // signed: of an item without the same entry before, it returns an error, and the
 // entry before stays.
-func (p *Project) refuseExpired(
+func refuseExpired(
 	ctx context.Context,
+	p *project.Project,
 	before *lock.Lock,
 	items []lock.Item,
 ) (kept []lock.Item, fs []diag.Finding) {
-	if !p.anyEnded() {
+	if !anyEnded(p) {
 		return items, nil
 	}
 	for _, it := range items {
 		if !recorded(before, it) {
-			if f := p.expiredItem(ctx, it.Ref); f != nil {
+			if f := expiredItem(ctx, p, it.Ref); f != nil {
 				fs = append(fs, *f)
 				continue
 			}
@@ -144,9 +146,9 @@ func (p *Project) refuseExpired(
 
 // EndingKeys returns a warning for each key that expires soon, and for own keys that
 // expired without a successor. rye doctor shows them.
-func (p *Project) EndingKeys() []diag.Finding {
+func EndingKeys(p *project.Project) []diag.Finding {
 	var out []diag.Finding
-	for _, e := range p.Endings() {
+	for _, e := range Endings(p) {
 		out = append(out, e.warning)
 	}
 	return out
@@ -158,7 +160,7 @@ type ending struct {
 	warning diag.Finding
 }
 
-func (p *Project) Endings() []ending {
+func Endings(p *project.Project) []ending {
 	var out []ending
 	for _, k := range p.Trust.Keys() {
 		f, ok := k.Ending(p.Env.Now())

@@ -1,4 +1,4 @@
-package project
+package relock
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/lock"
 	"github.com/ryeos/rye/primary"
@@ -14,10 +15,10 @@ import (
 	"github.com/ryeos/rye/resolve/space"
 )
 
-// LockJudge compares the items of a project with its lock while a walk reads them, so
+// Judge compares the items of a project with its lock while a walk reads them, so
 // that no item is read and verified a second time.
-type LockJudge struct {
-	p    *Project
+type Judge struct {
+	p    *project.Project
 	once context.Context // carries what the chains have in common
 
 	mu     sync.Mutex
@@ -32,13 +33,13 @@ type judgedItem struct {
 	root  *space.Root
 }
 
-// LockJudge returns the judge of the project's lock, nil without one. It keeps what it
+// NewJudge returns the judge of the project's lock, nil without one. It keeps what it
 // reads for the time of ctx.
-func (p *Project) LockJudge(ctx context.Context) *LockJudge {
+func NewJudge(ctx context.Context, p *project.Project) *Judge {
 	if p.Lock == nil {
 		return nil
 	}
-	return &LockJudge{
+	return &Judge{
 		p:      p,
 		once:   resolve.Once(ctx),
 		same:   make([]string, len(p.Lock.Lock.Items)),
@@ -47,7 +48,7 @@ func (p *Project) LockJudge(ctx context.Context) *LockJudge {
 }
 
 // Item judges one item. Items that have no entries of their own are ignored.
-func (j *LockJudge) Item(ctx context.Context, it *resolve.Item) error {
+func (j *Judge) Item(ctx context.Context, it *resolve.Item) error {
 	if it.Root.Space != space.Project ||
 		it.Root.Bundled() ||
 		!primary.Lockable(it.Ref) ||
@@ -76,7 +77,7 @@ func (j *LockJudge) Item(ctx context.Context, it *resolve.Item) error {
 
 // add records what was found of an item whose entry has a position in the lock, -1 if it
 // has none. Same states that the entry is as it was.
-func (j *LockJudge) add(it *resolve.Item, at int, found primary.Judged, same bool) {
+func (j *Judge) add(it *resolve.Item, at int, found primary.Judged, same bool) {
 	x := j.others[it.Ref]
 	if x == nil && same && j.same[at] == "" {
 		j.same[at] = it.Rel
@@ -96,7 +97,7 @@ func (j *LockJudge) add(it *resolve.Item, at int, found primary.Judged, same boo
 }
 
 // Result returns the entries as they are now, sorted, and the findings about them.
-func (j *LockJudge) Result(ctx context.Context) ([]lock.Item, []diag.Finding) {
+func (j *Judge) Result(ctx context.Context) ([]lock.Item, []diag.Finding) {
 	items := make([]lock.Item, 0, len(j.same)+len(j.others))
 	var fs []diag.Finding
 	for i, rel := range j.same {
@@ -131,7 +132,7 @@ func (j *LockJudge) Result(ctx context.Context) ([]lock.Item, []diag.Finding) {
 }
 
 // Differs returns how an item that was judged differs from the lock.
-func (j *LockJudge) Differs(_ context.Context, ref item.Ref) error {
+func (j *Judge) Differs(_ context.Context, ref item.Ref) error {
 	if x := j.others[ref]; x != nil {
 		return x.Differs
 	}

@@ -1,6 +1,7 @@
-package project
+package relock
 
 import (
+	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/lock"
 )
 
@@ -19,10 +20,10 @@ func summarised(changes []lock.Change, all bool) []string {
 	for _, ch := range changes {
 		s := sort{ch.Op, ch.Kind}
 		switch n := numbers[s]; {
-		case all || n > 0 && n <= LongList:
+		case all || n > 0 && n <= project.LongList:
 			out = append(out, ch.String())
 		case n > 0:
-			out = append(out, Count(n, ch.Kind)+" "+string(ch.Op))
+			out = append(out, project.Count(n, ch.Kind)+" "+string(ch.Op))
 			numbers[s] = 0
 		}
 	}

@@ -1,4 +1,4 @@
-package project
+package relock
 
 import (
 	"context"
@@ -7,23 +7,24 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/atomicfile"
+	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/lock"
 	"github.com/ryeos/rye/primary"
 	"github.com/ryeos/rye/resolve/space"
 )
 
-// CreateLock writes an empty lock for a new project and reports whether it did. A
+// Create writes an empty lock for a new project and reports whether it did. A
 // project that requires bundles or has items gets its lock from rye lock: an empty one
 // would be stale.
-func (e *Env) CreateLock(ctx context.Context) (bool, error) {
-	p, err := e.Open(ctx, Lenient)
+func Create(ctx context.Context, e *project.Env) (bool, error) {
+	p, err := e.Open(ctx, project.Lenient)
 	if err != nil ||
 		p.Files == nil ||
 		p.Lock != nil ||
 		len(p.LockErrs) > 0 {
 		return false, err
 	}
-	m, err := ReadManifest(p.Spaces.ProjectDir)
+	m, err := project.ReadManifest(p.Spaces.ProjectDir)
 	if err != nil ||
 		m == nil ||
 		len(m.Require)+len(m.Workspace) > 0 {
@@ -40,7 +41,7 @@ func (e *Env) CreateLock(ctx context.Context) (bool, error) {
 			}
 		}
 	}
-	l := &lock.Lock{Manifest: m.Settings(), Revoked: p.revoked()}
+	l := &lock.Lock{Manifest: m.Settings(), Revoked: p.Revoked()}
 	switch err := atomicfile.Project(p.Spaces.ProjectDir).Create(lock.LockFile, l.Render(), 0o644); {
 	case err == nil:
 		return true, nil
