@@ -8,8 +8,21 @@ import (
 	"github.com/ryeos/rye/policy"
 )
 
-// Ask asks the user a question, and reports whether the answer is yes.
-type Ask func(ctx context.Context, question string) (yes bool, err error)
+// Ask asks the user a question about a call, and reports whether the answer is yes.
+type Ask func(ctx context.Context, about Asked) (yes bool, err error)
+
+// Asked is the question to a person about a call. An answer for the whole thread permits Rule; one
+// for beginnings of commands permits Prefixes, nil if it is not offered.
+type Asked struct {
+	Thread         string // whose call it is, "" outside of threads
+	Question, Rule string
+	Prefixes       []string
+	Tier           string             // the class of its risk, "" if the question is not about a risk
+	Details        []string           // lines about what the call would use
+	Change         *policy.FileChange // that the call makes in files, nil without one
+	// Queue returns the number of the question and of those that are open, nil for one.
+	Queue func() (at, of int)
+}
 
 // Call has what one call brings. The executor passes it to the body of the primitive, to a
 // Native and to Params.Broker. The zero value permits nothing and reaches no user.

@@ -19,7 +19,7 @@ func TestCallBelow(t *testing.T) {
 		ID:       "c1",
 		Node:     "3",
 		Run:      "r1",
-		Ask:      func(context.Context, string) (bool, error) { return true, nil },
+		Ask:      func(context.Context, Asked) (bool, error) { return true, nil },
 		OnLine:   func(proc.Stream, []byte) {},
 	}
 	inner := outer.Below(nil)

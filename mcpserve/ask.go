@@ -8,6 +8,8 @@ import (
 	"sync"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/ryeos/rye/primary/agent"
 )
 
 // modern is the first revision of the protocol without a handshake.
@@ -29,7 +31,7 @@ type questions struct {
 }
 
 // ask returns the function that asks, or nil if the client cannot ask the user.
-func (q *questions) ask() func(context.Context, string) (bool, error) {
+func (q *questions) ask() func(context.Context, agent.Asked) (bool, error) {
 	if !q.canAsk() {
 		return nil
 	}
@@ -46,8 +48,8 @@ func (q *questions) canAsk() bool {
 		(caps.Elicitation.Form != nil || caps.Elicitation.URL == nil)
 }
 
-func (q *questions) byRequest(ctx context.Context, question string) (bool, error) {
-	res, err := q.req.Session.Elicit(ctx, form(question))
+func (q *questions) byRequest(ctx context.Context, about agent.Asked) (bool, error) {
+	res, err := q.req.Session.Elicit(ctx, form(about.Question))
 	if err != nil {
 		return false, err
 	}
@@ -57,14 +59,14 @@ func (q *questions) byRequest(ctx context.Context, question string) (bool, error
 // byResult returns the answer that came with the call, or makes the question the
 // result. The key is derived from the question, so that an answer is not taken
 // for another question.
-func (q *questions) byResult(_ context.Context, question string) (bool, error) {
-	sum := sha256.Sum256([]byte(question))
+func (q *questions) byResult(_ context.Context, about agent.Asked) (bool, error) {
+	sum := sha256.Sum256([]byte(about.Question))
 	key := "confirm-" + hex.EncodeToString(sum[:8])
 	res, ok := q.req.Params.InputResponses[key].(*mcp.ElicitResult)
 	if ok {
 		return confirmed(res), nil
 	}
-	q.result(key, form(question))
+	q.result(key, form(about.Question))
 	return false, errAsked
 }
 

@@ -68,7 +68,7 @@ func (f *fake) askFirst(ctx context.Context, req agent.Request) *agent.Reply {
 	if req.Ask == nil {
 		return failed("APPROVAL_REQUIRED", "this client cannot ask")
 	}
-	yes, err := req.Ask(ctx, "Sign drafts/x?")
+	yes, err := req.Ask(ctx, agent.Asked{Question: "Sign drafts/x?"})
 	if err != nil {
 		return failed("APPROVAL_DENIED", err.Error())
 	}

@@ -106,7 +106,7 @@ func (q *questions) fromResult(prefix string, question agent.Question, form *mcp
 
 // confirmByRequest asks during the call whether a call of a node may start.
 func (q *questions) confirmByRequest(ctx context.Context, question agent.Question) (bool, error) {
-	return q.byRequest(ctx, callText(question))
+	return q.byRequest(ctx, agent.Asked{Question: callText(question)})
 }
 
 // confirmByResult takes the answer that came with the call, or asks by the result.

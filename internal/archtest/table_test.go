@@ -76,7 +76,7 @@ func layers() []layer {
 			{"internal/liveview", set("threads/activity", "threads/transcript", "policy")},
 		}},
 		{"Surfaces", []entry{
-			{"mcpserve", set("primary", "primary/agent", "policy", "item")},
+			{"mcpserve", set("primary/agent")},
 		}},
 		{"Opened project", []entry{
 			{"internal/app", set("exec", "internal/mcpclient", "internal/project", "internal/surface", "primary/agent", "registry/items", "threads/programs", "threads/threadhost", "threads/tree", "exec/graph/graphhost")},
@@ -110,7 +110,7 @@ func layers() []layer {
 		{"Verbs", []entry{
 			{"internal/importsource", set("internal/interop", "internal/extract", "resolve/space")},
 			{"internal/draft", set("exec", "exec/graph", "internal/mcpclient", "threads/provider", "resolve", "item")},
-			{"primary/agent", set("primary", "exec", "internal/search", "internal/mcpclient", "resolve", "resolve/space", "lock", "bundle", "trust", "sign", "internal/extract", "policy", "item")},
+			{"primary/agent", set("primary", "exec", "internal/search", "internal/mcpclient", "resolve", "resolve/space", "trust", "sign", "internal/extract", "policy", "item")},
 			{"primary", set("internal/auditlog", "exec", "internal/ryeos", "internal/search", "internal/mcpclient", "resolve", "resolve/space", "lock", "bundle", "trust", "sign", "internal/extract", "policy", "item")},
 		}},
 		{"Execution", []entry{
@@ -119,7 +119,7 @@ func layers() []layer {
 			{"threads/waiting", set("threads", "exec/graph")},
 			{"internal/mcpclient", set("exec", "resolve", "resolve/space", "policy", "sign", "item")},
 			{"exec/graph", set("internal/hooks", "exec", "threads/transcript", "resolve", "policy", "lock", "sign", "item")},
-			{"exec", set("exec/sandbox", "exec/httpstep", "internal/ryeos", "policy", "resolve", "resolve/space", "lock", "bundle", "trust", "sign", "internal/extract", "item")},
+			{"exec", set("exec/sandbox", "exec/httpstep", "internal/ryeos", "policy", "resolve", "resolve/space", "lock", "internal/extract", "item")},
 			{"internal/setup", set("threads/models")},
 			{"threads/models", set("threads/provider", "item")},
 			{"threads/attach", set()},

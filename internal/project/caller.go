@@ -9,10 +9,16 @@ import (
 	"github.com/ryeos/rye/threads"
 )
 
-// AsksPerson asks about one call of a model, or of a program of a thread. ask is nil if no
-// person is present.
-// suspends states that the thread may be suspended until a person answers.
-type AsksPerson func(ctx context.Context, q *threads.Question, suspends bool, ask exec.Ask) (*threads.Reply, error)
+// AsksPerson asks about one call of a model, or of a program of a thread.
+type AsksPerson func(ctx context.Context, q CallQuestion) (*threads.Reply, error)
+
+// CallQuestion is a question about one call.
+type CallQuestion struct {
+	Recorded *threads.Question // that the log of the thread has
+	Shown    exec.Asked        // that the person reads
+	Suspends bool              // the thread may be suspended until a person answers
+	Ask      exec.Ask          // nil if no person is present
+}
 
 // Caller is the thread, or the try of a provider, that an opened project works for.
 type Caller interface {

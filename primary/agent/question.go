@@ -10,10 +10,11 @@ import (
 	"github.com/ryeos/rye/exec"
 )
 
-// The questions of runs of graphs, which exec passes from the client to the run.
+// The questions to the user of a client: of runs of graphs, and about calls.
 type (
 	Asking   = exec.Asking
 	Question = exec.Question
+	Asked    = exec.Asked
 )
 
 // ErrNoAnswer is the error of Asking.Ask if the user gives no answer now.
@@ -28,7 +29,7 @@ func (w *Workspace) confirmed(ctx context.Context, req Request, doing, question 
 		within, cancel = context.WithTimeout(ctx, w.AskTimeout)
 	}
 	defer cancel()
-	yes, err := req.Ask(within, question)
+	yes, err := req.Ask(within, Asked{Question: question})
 	switch {
 	case ctx.Err() == nil && within.Err() != nil:
 		return diag.New(diag.ApprovalDenied, "%s: no answer came within %d s, which is a refusal", doing, int(w.AskTimeout.Seconds())).

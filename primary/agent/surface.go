@@ -29,7 +29,7 @@ type Request struct {
 	// is done, and of how much, 0 if that is unknown. It may be nil.
 	Steps func(done, total float64, message string)
 	// Ask asks the user a yes-or-no question. Nil: the client cannot ask.
-	Ask func(ctx context.Context, question string) (bool, error)
+	Ask exec.Ask
 	// Asking asks the user the questions of runs of graphs. Nil: the client cannot ask.
 	Asking *Asking
 }

@@ -232,7 +232,7 @@ func TestSurfaceSignModes(t *testing.T) {
 			continue
 		}
 		changed := agent.Request{Name: "sign", Args: json.RawMessage(`{"item_type":"knowledge","item_id":"drafts/k"}`)}
-		changed.Ask = func(context.Context, string) (bool, error) {
+		changed.Ask = func(context.Context, agent.Asked) (bool, error) {
 			h.Write(h.Project, "knowledge/drafts/k.md", "---\ntitle: K\nversion: 1.0.0\n---\n\nAnother text.\n")
 			return true, nil
 		}
@@ -241,9 +241,9 @@ func TestSurfaceSignModes(t *testing.T) {
 		}
 		for _, yes := range []bool{false, true} {
 			req := agent.Request{Name: "sign", Args: json.RawMessage(`{"item_type":"knowledge","item_id":"drafts/k"}`)}
-			req.Ask = func(_ context.Context, q string) (bool, error) {
-				if !strings.Contains(q, ".ai/knowledge/drafts/k.md") {
-					t.Errorf("asked %q", q)
+			req.Ask = func(_ context.Context, q agent.Asked) (bool, error) {
+				if !strings.Contains(q.Question, ".ai/knowledge/drafts/k.md") {
+					t.Errorf("asked %q", q.Question)
 				}
 				return yes, nil
 			}
@@ -286,7 +286,7 @@ func TestSignsWhatWasShown(t *testing.T) {
 	s := agent.NewSurface(agent.SurfaceParams{Home: h.User, Open: func(context.Context, string) (*agent.Workspace, policy.Held, error) { return w, held, nil }})
 	r := s.Call(t.Context(), agent.Request{
 		Name: "sign", Args: json.RawMessage(`{"item_type":"knowledge","item_id":"drafts/*"}`),
-		Ask: func(context.Context, string) (bool, error) { return true, nil },
+		Ask: func(context.Context, agent.Asked) (bool, error) { return true, nil },
 	})
 	if !r.Failed || !strings.Contains(string(r.Text), string(diag.HashMismatch)) || !strings.Contains(string(r.Text), "call sign again") {
 		t.Errorf("the swapped file was not refused: %s", r.Text)
@@ -406,8 +406,8 @@ func TestLoadForReading(t *testing.T) {
 	if _, r := call(h, "load", copied); !strings.Contains(string(r.Text), "APPROVAL_REQUIRED") { // agents F14
 		t.Errorf("%s", r.Text)
 	}
-	r = surface(h).Call(t.Context(), agent.Request{Name: "load", Args: json.RawMessage(copied), Ask: func(_ context.Context, q string) (bool, error) {
-		return strings.Contains(q, "cannot be used until you have signed the copy"), nil
+	r = surface(h).Call(t.Context(), agent.Request{Name: "load", Args: json.RawMessage(copied), Ask: func(_ context.Context, q agent.Asked) (bool, error) {
+		return strings.Contains(q.Question, "cannot be used until you have signed the copy"), nil
 	}})
 	doc = nil
 	if err := json.Unmarshal(r.Text, &doc); err != nil {
@@ -605,7 +605,7 @@ func TestCopyToUser(t *testing.T) {
 		t.Errorf("%s", r.Text)
 	}
 	for _, yes := range []bool{false, true} {
-		ask := func(context.Context, string) (bool, error) { return yes, nil }
+		ask := func(context.Context, agent.Asked) (bool, error) { return yes, nil }
 		r := surface(h).Call(t.Context(), agent.Request{Name: "load", Args: args, Ask: ask})
 		if _, err := os.Stat(copied); (err == nil) != yes || r.Failed == yes {
 			t.Errorf("yes %t: %s", yes, r.Text)
@@ -625,7 +625,7 @@ func TestConfirmationsEnd(t *testing.T) {
 	w, held := workspace(h, nil)
 	w.AskTimeout = 10 * time.Millisecond
 	s := agent.NewSurface(agent.SurfaceParams{Home: h.User, Open: func(context.Context, string) (*agent.Workspace, policy.Held, error) { return w, held, nil }})
-	late := func(ctx context.Context, _ string) (bool, error) {
+	late := func(ctx context.Context, _ agent.Asked) (bool, error) {
 		select {
 		case <-ctx.Done():
 			return true, nil // an answer after the end is late, too
@@ -642,7 +642,7 @@ func TestConfirmationsEnd(t *testing.T) {
 			t.Errorf("%s: %s", name, text)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
-		ended := func(ctx context.Context, _ string) (bool, error) { cancel(); return false, ctx.Err() }
+		ended := func(ctx context.Context, _ agent.Asked) (bool, error) { cancel(); return false, ctx.Err() }
 		if r := s.Call(ctx, agent.Request{Name: name, Args: json.RawMessage(args), Ask: ended}); strings.Contains(string(r.Text), "in time") {
 			t.Errorf("%s: the end of the call: %s", name, r.Text)
 		}

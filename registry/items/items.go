@@ -390,7 +390,10 @@ func (r registryItems) ask(
 		Rule:       "the release " + it.From.Bundle + " " + it.From.Version + ", asked as " + item.DigestOf([]byte(text)).String(),
 		Timeout:    timeout,
 	}
-	reply, err := graphhost.Confirm(ctx, r.p, call, q, false)
+	reply, err := graphhost.Confirm(ctx, r.p, call, project.CallQuestion{
+		Recorded: q,
+		Shown:    exec.Asked{Question: text},
+	})
 	denied := diag.New(
 		diag.ApprovalDenied,
 		"executing %s of %s %s: the user refused it",

@@ -25,8 +25,8 @@ func (a asking) Asks(exec.Call) project.AsksPerson { return a.person }
 // An answer for a thread is one to the text that the person read.
 func TestRegistryQuestion(t *testing.T) {
 	rules := map[string]int{}
-	person := project.AsksPerson(func(_ context.Context, q *threads.Question, _ bool, _ exec.Ask) (*threads.Reply, error) {
-		rules[q.Rule]++
+	person := project.AsksPerson(func(_ context.Context, q project.CallQuestion) (*threads.Reply, error) {
+		rules[q.Recorded.Rule]++
 		return &threads.Reply{Decision: threads.Once}, nil
 	})
 	opened := &project.Project{Env: &project.Env{Environ: func() []string { return nil }, Getenv: func(string) string { return "" }}, Spaces: &space.Spaces{}, Executor: exec.New(exec.Params{})}

@@ -21,8 +21,8 @@ import (
 )
 
 // OpenAsked describes an open question of a thread to a person.
-func OpenAsked(ctx context.Context, p *project.Project, thread string, q *threads.OpenQuestion) project.Asked {
-	return project.Asked{
+func OpenAsked(ctx context.Context, p *project.Project, thread string, q *threads.OpenQuestion) exec.Asked {
+	return exec.Asked{
 		Thread:   thread,
 		Question: q.Question,
 		Rule:     q.Rule,
@@ -60,7 +60,9 @@ const suspendsAfter = time.Minute
 // is enough, and no person is asked then.
 func (r *Run) approver(ctx context.Context, within exec.Call, c *threads.ToolCall) project.AsksPerson {
 	hooks := ctx
-	return func(ctx context.Context, q *threads.Question, rests bool, ask exec.Ask) (*threads.Reply, error) {
+	return func(ctx context.Context, question project.CallQuestion) (*threads.Reply, error) {
+		q := question.Recorded
+		ask := question.Ask
 		q.Before = func() error {
 			return r.beforeAsking(hooks, within, c, q.Tier)
 		}
@@ -68,9 +70,8 @@ func (r *Run) approver(ctx context.Context, within exec.Call, c *threads.ToolCal
 		switch {
 		case ask != nil && own && r.Options.Decide != nil:
 			q.Ask = func(ctx context.Context) (threads.Reply, error) {
-				about := project.AskedOf(ctx)
+				about := question.Shown
 				about.Thread = r.id
-				about.Question = q.Text
 				about.Rule = q.Rule
 				about.Prefixes = q.Prefixes
 				reply, err := r.Options.Decide(ctx, about)
@@ -81,7 +82,7 @@ func (r *Run) approver(ctx context.Context, within exec.Call, c *threads.ToolCal
 			}
 		case ask != nil:
 			q.Ask = func(ctx context.Context) (threads.Reply, error) {
-				return graphhost.ReplyOf(ask(ctx, q.Text))
+				return graphhost.ReplyOf(ask(ctx, question.Shown))
 			}
 		case own && r.Options.Relayed: // the answer comes into the inbox
 			q.Ask = func(ctx context.Context) (threads.Reply, error) {
@@ -99,7 +100,7 @@ func (r *Run) approver(ctx context.Context, within exec.Call, c *threads.ToolCal
 					return threads.Reply{}, threads.ErrLeft
 				}
 			}
-		case own && rests && r.Options.Below == nil && r.Options.Replay == nil: // a run waits for the thread of its node, and a replay cannot continue
+		case own && question.Suspends && r.Options.Below == nil && r.Options.Replay == nil: // a run waits for the thread of its node, and a replay cannot continue
 			a, _, err := r.Project.Allowance(ctx)
 			if err != nil {
 				return nil, err
@@ -353,7 +354,8 @@ func Approve(ctx context.Context, p *project.Project, made exec.Call, call polic
 		within = 0
 	}
 	change := project.ChangeForLog(call.Change)
-	ctx = project.WithAsked(ctx, project.Asked{
+	shown := exec.Asked{
+		Question: d.Question(),
 		Tier:     d.Tier.String(),
 		Rule:     d.Rule(),
 		Prefixes: d.Prefixes(),
@@ -362,7 +364,7 @@ func Approve(ctx context.Context, p *project.Project, made exec.Call, call polic
 			p.Env.ChangesOf(project.ToolsDir(p), call.Change),
 			d.Details()...,
 		),
-	})
+	}
 	q := &threads.Question{
 		Tier:       d.Tier.String(),
 		Text:       d.Question(),
@@ -374,7 +376,12 @@ func Approve(ctx context.Context, p *project.Project, made exec.Call, call polic
 		Timeout:    d.Timeout,
 		Change:     change,
 	}
-	switch r, err := graphhost.Confirm(ctx, p, made, q, d.Headless == "suspend"); {
+	r, err := graphhost.Confirm(ctx, p, made, project.CallQuestion{
+		Recorded: q,
+		Shown:    shown,
+		Suspends: d.Headless == "suspend",
+	})
+	switch {
 	case err != nil:
 		return err
 	case r == nil:

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/ryeos/rye/exec"
-	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/threads"
@@ -17,7 +16,7 @@ import (
 )
 
 // Decide asks the person who is present about a call of a thread.
-type Decide func(ctx context.Context, q project.Asked) (threads.Reply, error)
+type Decide func(ctx context.Context, q exec.Asked) (threads.Reply, error)
 
 // Options are how a command starts or resumes a thread.
 type Options struct {

@@ -7,7 +7,6 @@ import (
 	"sync"
 
 	"github.com/ryeos/rye/exec"
-	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/internal/touches"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/policy"
@@ -106,7 +105,7 @@ func oneQuestion(decide Decide, ask exec.Ask) (Decide, exec.Ask) {
 	var d Decide
 	var a exec.Ask
 	if decide != nil {
-		d = func(ctx context.Context, q project.Asked) (threads.Reply, error) {
+		d = func(ctx context.Context, q exec.Asked) (threads.Reply, error) {
 			leave, err := l.enter(ctx)
 			if err != nil {
 				return threads.Reply{}, err
@@ -117,13 +116,13 @@ func oneQuestion(decide Decide, ask exec.Ask) (Decide, exec.Ask) {
 		}
 	}
 	if ask != nil {
-		a = func(ctx context.Context, question string) (bool, error) {
+		a = func(ctx context.Context, about exec.Asked) (bool, error) {
 			leave, err := l.enter(ctx)
 			if err != nil {
 				return false, err
 			}
 			defer leave()
-			return ask(ctx, question)
+			return ask(ctx, about)
 		}
 	}
 	return d, a

@@ -35,8 +35,8 @@ func decider(p *project.Project, call exec.Call) threadhost.Decide {
 	if r != nil && r.Options.Decide != nil {
 		return r.Options.Decide
 	}
-	return func(ctx context.Context, q project.Asked) (threads.Reply, error) {
-		return graphhost.ReplyOf(ask(ctx, q.Question))
+	return func(ctx context.Context, q exec.Asked) (threads.Reply, error) {
+		return graphhost.ReplyOf(ask(ctx, exec.Asked{Question: q.Question}))
 	}
 }
 

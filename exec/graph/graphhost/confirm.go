@@ -16,26 +16,25 @@ func ReplyOf(yes bool, err error) (threads.Reply, error) {
 	return threads.Reply{Decision: threads.Deny, By: "person"}, err
 }
 
-// Confirm asks a person about a call. A thread records the question and the answer. The reply
-// is nil if no person can be asked now.
+// Confirm asks a person about a call: q needs no Ask. A thread records the question and the answer.
+// The reply is nil if no person can be asked now.
 func Confirm(
 	ctx context.Context,
 	p *project.Project,
 	call exec.Call,
-	q *threads.Question,
-	suspended bool,
+	q project.CallQuestion,
 ) (*threads.Reply, error) {
-	ask := call.Ask
+	q.Ask = call.Ask
 	if person := project.PersonOf(p, call); person != nil {
-		return person(ctx, q, suspended, ask)
+		return person(ctx, q)
 	}
 	within := ctx
 	cancel := func() {}
-	if q.Timeout > 0 {
-		within, cancel = context.WithTimeout(ctx, q.Timeout)
+	if limit := q.Recorded.Timeout; limit > 0 {
+		within, cancel = context.WithTimeout(ctx, limit)
 	}
 	defer cancel()
-	yes, err := ask(within, q.Text)
+	yes, err := q.Ask(within, q.Shown)
 	if ctx.Err() == nil && within.Err() != nil {
 		return &threads.Reply{Decision: threads.Deny, By: threads.ByTimeout}, nil
 	}

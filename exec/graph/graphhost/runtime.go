@@ -436,8 +436,8 @@ type callApproval struct {
 // a thread cannot wait for that (live).
 func (d Dispatcher) confirmer(ctx context.Context, c graph.Call, live bool) exec.Ask {
 	if c.Approval != nil && c.Approval.Given != "" {
-		return func(_ context.Context, question string) (bool, error) {
-			return question == c.Approval.Given, nil
+		return func(_ context.Context, about exec.Asked) (bool, error) {
+			return about.Question == c.Approval.Given, nil
 		}
 	}
 	var confirm exec.Ask
@@ -448,17 +448,17 @@ func (d Dispatcher) confirmer(ctx context.Context, c graph.Call, live bool) exec
 	case a == nil || live && !a.Live:
 		return nil
 	default:
-		confirm = func(ctx context.Context, question string) (bool, error) {
+		confirm = func(ctx context.Context, about exec.Asked) (bool, error) {
 			return a.Confirm(ctx, agent.Question{
 				Run:  c.RunID,
 				Node: c.Node,
 				Step: c.Step,
-				Text: question,
+				Text: about.Question,
 			})
 		}
 	}
-	return func(ctx context.Context, question string) (bool, error) {
-		yes, err := confirm(ctx, question)
+	return func(ctx context.Context, about exec.Asked) (bool, error) {
+		yes, err := confirm(ctx, about)
 		if (errors.Is(err, agent.ErrNoAnswer) || errors.Is(err, threads.ErrLeft)) &&
 			c.Approval != nil &&
 			!live {
@@ -466,9 +466,8 @@ func (d Dispatcher) confirmer(ctx context.Context, c graph.Call, live bool) exec
 			if aerr != nil {
 				return false, aerr
 			}
-			about := project.AskedOf(ctx)
 			c.Approval.Needed = &graph.ApprovalNeed{
-				Question: question,
+				Question: about.Question,
 				Timeout:  time.Duration(allowance.Approvals.SuspendedTimeoutSeconds) * time.Second,
 				Tier:     about.Tier,
 				Rule:     about.Rule,

@@ -253,7 +253,8 @@ func MayAs(
 		Digest:     tool.Digest,
 		Timeout:    d.Timeout,
 	}
-	switch r, err := Confirm(ctx, p, in.Call, q, false); {
+	asked := project.CallQuestion{Recorded: q, Shown: exec.Asked{Question: q.Text}}
+	switch r, err := Confirm(ctx, p, in.Call, asked); {
 	case err != nil:
 		return err
 	case r == nil:

@@ -13,7 +13,6 @@ import (
 	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/internal/cmd/env"
 	"github.com/ryeos/rye/internal/dialog"
-	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/internal/termkeys"
 	"github.com/ryeos/rye/internal/vtmode"
 	"github.com/ryeos/rye/policy"
@@ -124,14 +123,14 @@ func AboutCall(c *cli.Call) threadhost.Decide {
 	if !CanAsk(c) {
 		return nil
 	}
-	return func(ctx context.Context, q project.Asked) (threads.Reply, error) {
+	return func(ctx context.Context, q exec.Asked) (threads.Reply, error) {
 		a, err := AtTerminal(ctx, c, CallQuestion(c, q))
 		return ReplyTo(a), err
 	}
 }
 
 // CallQuestion describes what a person can answer about a call.
-func CallQuestion(c *cli.Call, q project.Asked) *dialog.Question {
+func CallQuestion(c *cli.Call, q exec.Asked) *dialog.Question {
 	out := &dialog.Question{
 		From:    cli.RunLabel(c, q.Thread),
 		Why:     q.Rule,
@@ -208,10 +207,9 @@ func AboutRisk(c *cli.Call) exec.Ask {
 	if !CanAsk(c) {
 		return nil
 	}
-	return func(ctx context.Context, question string) (bool, error) {
-		about := project.AskedOf(ctx)
-		q := CallQuestion(c, project.Asked{
-			Question: question,
+	return func(ctx context.Context, about exec.Asked) (bool, error) {
+		q := CallQuestion(c, exec.Asked{
+			Question: about.Question,
 			Tier:     about.Tier,
 			Rule:     about.Rule,
 			Details:  about.Details,
@@ -231,8 +229,8 @@ func AboutOne(c *cli.Call) exec.Ask {
 	if ask == nil {
 		return nil
 	}
-	return func(ctx context.Context, question string) (bool, error) {
-		yes, err := ask(ctx, question)
+	return func(ctx context.Context, about exec.Asked) (bool, error) {
+		yes, err := ask(ctx, about)
 		if errors.Is(err, threads.ErrLeft) {
 			return false, nil
 		}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/exec"
 	"github.com/ryeos/rye/exec/graph"
 	"github.com/ryeos/rye/exec/graph/graphhost"
 	"github.com/ryeos/rye/internal/cli"
@@ -231,8 +232,12 @@ func askRun(ctx context.Context, c *cli.Call, p *project.Project, id string) err
 		if !q.Approval {
 			return watch.ResumeRun(ctx, c, p, id, graphhost.Options{}) // it asks here
 		}
-		about := project.Asked{Tier: q.Tier, Rule: q.Rule, Details: threadhost.ChangeLines(ctx, p, id, q.Change)}
-		yes, err := ask.AboutRisk(c)(project.WithAsked(ctx, about), q.Question)
+		yes, err := ask.AboutRisk(c)(ctx, exec.Asked{
+			Question: q.Question,
+			Tier:     q.Tier,
+			Rule:     q.Rule,
+			Details:  threadhost.ChangeLines(ctx, p, id, q.Change),
+		})
 		if errors.Is(err, threads.ErrLeft) {
 			return nil
 		}
