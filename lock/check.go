@@ -124,8 +124,8 @@ func (c *comparison) uses(entry *Item) {
 }
 
 // ofSystem reports whether an element has other bytes because the program has other
-// system items. Where the locked bytes are those of an item of the project, its file
-// is gone, and the system's item would run in its place.
+// system items. Where the locked bytes belong to an item of the project, its file is gone, and
+// the system's item would run in its place.
 func (c *comparison) ofSystem(want Link, got Element) bool {
 	recorded := c.l.Item(want.Ref)
 	return want.Ref == got.Ref &&

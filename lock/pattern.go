@@ -65,7 +65,7 @@ func matchesTrust(pattern, id string) bool {
 }
 
 // IdleTrust returns a warning for each rule of trust that applies to no locked
-// release and to none of the names, which are those of the project's own bundles.
+// release and to none of the names, which are the names of the project's own bundles.
 // A lock without releases has none: the rule may be for the first one.
 //
 // A pattern of policy.sources that matches nothing is not a finding: it allows less.

@@ -61,7 +61,7 @@ func sectionNames() []string {
 type manifestParser struct {
 	doc *tree.Doc
 	r   *tree.Reader
-	out []diag.Finding // besides those of r
+	out []diag.Finding // in addition to the findings of r
 	m   *ProjectFile
 }
 

@@ -4,7 +4,7 @@
 // An expression reads one path. A text that is one expression becomes the value
 // itself, with its type; in mixed text the value becomes text. Each text is read
 // once, at compilation: a value that contains an expression stays as it is. The
-// package does not know which paths exist, and has no functions but those of package
+// package does not know which paths exist, and has no functions except the ones of package
 // pathcall, and no operators.
 package interpolate
 

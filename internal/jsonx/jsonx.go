@@ -3,7 +3,7 @@
 //
 // It is stricter than RFC 8259: duplicate keys, byte order marks, lone
 // surrogates and numbers that do not fit 64 bits are refused, so that no two
-// parsers return different values for one file. Values are those of package
+// parsers return different values for one file. Values are as in package
 // tree.
 //
 // It checks no schema and opens no files.

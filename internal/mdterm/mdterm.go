@@ -4,7 +4,7 @@
 //
 // Every line of a text passes internal/hidden before it is parsed, and again after
 // references such as &#27; were replaced: the escape sequences of a returned line are
-// those of this package. It writes nothing, and it has no colours for code.
+// the sequences of this package. It writes nothing, and it has no colours for code.
 package mdterm
 
 import (

@@ -37,7 +37,7 @@ func (p *Project) ForgetAllowance() {
 	p.allowance.Forget(struct{}{})
 }
 
-// ceiling returns what the allowance permits the sandbox of every program.
+// ceiling returns the profile that the allowance permits the sandbox of every program.
 func (p *Project) ceiling(ctx context.Context) (policy.Profile, error) {
 	a, _, err := p.Allowance(ctx)
 	return a.Sandbox.Ceiling(), err

@@ -11,7 +11,7 @@ import (
 	"github.com/ryeos/rye/resolve/space"
 )
 
-// Boundary returns what the file tools may reach that work in the directory dir.
+// Boundary returns the paths that file tools may reach when they work in the directory dir.
 // A directory that is not a project has no files for them.
 func (p *Project) Boundary(dir string) *policy.Boundary {
 	b := &policy.Boundary{Git: p.gitSettings()}

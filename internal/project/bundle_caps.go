@@ -51,7 +51,7 @@ func (p *Project) bundleCaps() func(context.Context, *source.Snapshot, []string)
 	}
 }
 
-// requestedCaps returns what the items of a bundle request, read from its files. The
+// requestedCaps returns the capabilities that the items of a bundle request, read from its files. The
 // extractors of bundles are not used: they would need this bundle first.
 func (p *Project) requestedCaps(ctx context.Context, root *space.Root) ([]string, error) {
 	own := *p.Spaces
@@ -172,8 +172,8 @@ func oneWord(s string) string {
 	return b.String()
 }
 
-// callCaps returns what the program of a tool may call through the broker. A value that
-// is not a list of texts is an error of sign.
+// callCaps returns the calls that the program of a tool may make through the broker. A value
+// that is not a list of texts is an error of sign.
 func callCaps(fields map[string]any) []string {
 	var out []string
 	list, _ := fields["calls"].([]any)
@@ -185,8 +185,8 @@ func callCaps(fields map[string]any) []string {
 	return out
 }
 
-// hostCaps returns the hosts that a tool's configuration names: those it lists,
-// else that of its address, which may be any when a parameter decides.
+// hostCaps returns the hosts that a tool's configuration names: the hosts that it lists, else
+// the host of its address, which may be any when a parameter decides.
 func hostCaps(config map[string]any) []string {
 	var out []string
 	add := func(v any) {

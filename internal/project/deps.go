@@ -39,7 +39,7 @@ func ToolDependencies(ctx context.Context, p *Project, c *exec.Chain) ([]lock.De
 }
 
 // resolveDeps resolves the requirements of a tool and fetches the wheels. With locked
-// wheels it adds only those of the same versions that this machine needs.
+// wheels it adds only wheels of the same versions that this machine needs.
 func (p *Project) resolveDeps(
 	ctx context.Context,
 	c *exec.Chain,
@@ -114,7 +114,7 @@ func missing(store wheels.Store, deps []lock.Dep) []lock.Dep {
 }
 
 // Outside returns an environment whose PATH has no directory of the project: a program that
-// a project brings must not get what those of the user get.
+// a project brings must not get what the user's programs get.
 func (p *Project) Outside(environ []string) []string {
 	path, _ := proc.Lookup(environ, "PATH")
 	return proc.Merge(environ, []string{"PATH=" + proc.OutsidePath(path, p.Spaces.ProjectDir)})

@@ -71,8 +71,8 @@ func (p *Project) edited(v trust.Verdict) bool {
 		key.State.Usable()
 }
 
-// onlyMine returns an error if another user of the machine can write the file of an
-// item or can put another one in its place.
+// onlyMine returns an error if another user of the machine can write or replace the file of an
+// item.
 func (p *Project) onlyMine(it *resolve.Item) error {
 	path := filepath.Join(p.Spaces.ProjectDir, ".ai", filepath.FromSlash(it.Rel))
 	err := owner.Private(path, p.Env.sudoUser())

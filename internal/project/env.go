@@ -38,7 +38,7 @@ type Env struct {
 	Locked    bool          // use only what rye.lock names, also outside of CI
 	AsCI      bool          // judge as in CI
 	Unlocked  bool          // the user gave --locked=false, which is honoured in CI too
-	// ThreadLogs marks a command about threads: outside of projects it uses those of the account.
+	// ThreadLogs marks a command about threads: outside of projects it uses the logs of the account.
 	ThreadLogs bool
 	NoMemo     bool // compute what the memo knows, too
 	Offline    bool
@@ -77,7 +77,7 @@ type Env struct {
 
 	Servers *mcpclient.Pool // external MCP servers in use; the owner closes them
 
-	// Hint returns what a person can do about a finding, or ""; nil knows nothing.
+	// Hint returns the advice to a person about a finding, or ""; nil knows nothing.
 	Hint func(diag.Finding) string
 
 	// Person is the terminal. Every function may be nil: then nothing is

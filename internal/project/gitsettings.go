@@ -13,14 +13,14 @@ import (
 	"github.com/ryeos/rye/policy"
 )
 
-// settingsDir is the directory of the answers of git about its settings, below that of the
-// user's state.
+// settingsDir is the directory of the answers of git about its settings, below the directory
+// of the user's state.
 const settingsDir = "git-settings"
 
 // maxAsking bounds a question to git about its settings.
 const maxAsking = 10 * time.Second
 
-// GitFinder returns what finds the paths that the settings of git name.
+// GitFinder returns a finder of the paths that the settings of git name.
 func (p *Project) GitFinder() *runsoutside.Finder {
 	f := &runsoutside.Finder{Environ: p.Env.Environ(), Home: p.Env.Home()}
 	if ctx := p.asking; ctx != nil {

@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	// listingsDir is the directory of listings below that of the user's state. It is
+	// listingsDir is the directory of listings below the directory of the user's state. It is
 	// not visible to confined programs, as the memo is not.
 	listingsDir = "listings"
 	// maxListings bounds the file of a project: about 100,000 directories.
@@ -22,7 +22,7 @@ type listings struct {
 	name string
 }
 
-// listings returns what the sandbox remembers of directories, nil for nothing.
+// listings returns the listings of directories that the sandbox remembers, nil for none.
 func (p *Project) listings() *sandbox.Listings {
 	dir := p.Spaces.ProjectDir
 	if p.Env.Listings != nil || p.memo == nil || dir == "" {

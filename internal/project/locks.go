@@ -295,7 +295,7 @@ func needed(mods []lock.Module) []string {
 	return out
 }
 
-// prefer returns what rye.yaml prefers among the layers there are.
+// prefer returns the preferences of rye.yaml among the existing layers.
 func (sl *SpaceLock) prefer(layers []space.Layer) map[string]string {
 	out := map[string]string{}
 	if sl.ProjectFile == nil {
@@ -361,7 +361,7 @@ func (p *Project) CheckLocked() error {
 	return diag.FromFindings("checking "+lock.LockFile, append(found, lock.Replaced(p.Lock.ProjectFile, p.Lock.Lock)...))
 }
 
-// Stale returns what the manifest asks for and the lock was not made for.
+// Stale returns the requests of the manifest for which the lock was not made.
 func (sl *SpaceLock) Stale() ([]diag.Finding, error) {
 	if sl.unread {
 		return nil, nil // it is reported as it is

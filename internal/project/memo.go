@@ -22,7 +22,7 @@ import (
 	"github.com/ryeos/rye/sign"
 )
 
-// MemoDir is the directory of the memo below that of the user's state, which no
+// MemoDir is the directory of the memo below the directory of the user's state, which no
 // confined program can read or write.
 const MemoDir = "memo"
 
@@ -98,7 +98,7 @@ func (p plainItems) Add(digest [sha256.Size]byte) {
 	p.memo.Add(memo.Plain, p.fact(digest))
 }
 
-// plain returns what resolvers of a walk use, nil without a memo.
+// plain returns the memo for resolvers of a walk, nil without one.
 func (p *Project) plain() resolve.Plain {
 	if p.memo == nil {
 		return nil
@@ -113,7 +113,7 @@ type chains struct {
 	build [sha256.Size]byte // of the program that judged
 }
 
-// chains returns what the verbs use, nil without a memo.
+// chains returns the memo for the verbs, nil without one.
 func (p *Project) chains() primary.Chains {
 	if p.memo == nil {
 		return nil
@@ -122,7 +122,7 @@ func (p *Project) chains() primary.Chains {
 }
 
 // Known implements primary.Chains. The lock entry of the item is a hint, as it could be
-// guessed: the elements are found and verified as those of any chain.
+// guessed: the elements are found and verified as in any chain.
 func (c chains) Known(
 	ctx context.Context,
 	it *resolve.Item,

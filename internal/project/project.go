@@ -47,7 +47,7 @@ type Project struct {
 	Cache    string     // directory of the cache, "" if there is none
 	Files    lock.Files // rye.yaml, rye.lock and rye.sum; nil without a project
 	Lock     *SpaceLock // of the project, nil if it has none
-	LockErrs []error    // errors that a lenient project goes on without
+	LockErrs []error    // errors in spite of which a lenient project is opened
 	System   func() lock.System
 	Rules    packages.Rules // of the machine and the user; they apply to every project
 

@@ -78,8 +78,8 @@ func (p *Project) RegistryState() string {
 	return filepath.Join(p.Dirs.State, "registry")
 }
 
-// registryPin returns the pin of the user, narrowed by that of the project file: another
-// key is refused. Without a pin of the user that of the project is used.
+// registryPin returns the pin of the user, narrowed by the pin of the project file: another
+// key is refused. Without a pin of the user the pin of the project is used.
 func (p *Project) registryPin(host, key string) (*client.Pin, error) {
 	d, err := p.Trust.Registry(host)
 	switch {

@@ -13,7 +13,7 @@ import (
 )
 
 // InAccount returns the project itself, or for a caller outside of projects one with the logs
-// of the account: its items are those of the user and the system, and its tools see the
+// of the account: it has the items of the user and the system, and its tools see the
 // current directory, read-only.
 func InAccount(p *Project) (*Project, error) {
 	if p.SeenDir != nil || p.Spaces.ProjectDir != "" && space.IsProject(p.Spaces.ProjectDir) {

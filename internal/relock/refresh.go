@@ -128,7 +128,7 @@ func refresh(ctx context.Context, p *project.Project, u lockUpdate) error {
 }
 
 // interrupted returns the unchanged items whose entries a killed command did not
-// update any more: the newest signature of the user is that of the file, and the lock
+// update any more: the file has the newest signature of the user, and the lock
 // has an earlier one. An older file that was put back does not qualify.
 func interrupted(
 	ctx context.Context,
@@ -208,7 +208,7 @@ func RemoveItems(l *lock.Lock, gone []item.Ref) (removed bool) {
 	return removed
 }
 
-// WithoutFile returns those of some items that have no file in root.
+// WithoutFile selects the items that have no file in root.
 func WithoutFile(
 	ctx context.Context,
 	p *project.Project,
@@ -219,7 +219,7 @@ func WithoutFile(
 	return gone, err
 }
 
-// MissingIn returns those of some items that have no file in root, and the extractors of
+// MissingIn selects the items that have no file in root, and returns also the extractors of
 // their kinds, which have the paths.
 func MissingIn(
 	ctx context.Context,
@@ -228,7 +228,7 @@ func MissingIn(
 	root *space.Root,
 ) (gone []item.Ref, exts []*extract.Extractor, err error) {
 	var ext *extract.Extractor
-	for ref := range refs { // those of a kind follow each other
+	for ref := range refs { // items of a kind follow each other
 		if ext == nil || ext.Kind != ref.Kind {
 			if ext, err = r.Extractor(ctx, ref.Kind); err != nil {
 				return nil, nil, err
@@ -286,7 +286,7 @@ func unchangedOwn(p *project.Project, reports []primary.SignReport) []item.Ref {
 	return out
 }
 
-// ownSigner reports whether a fingerprint is that of a person's key of the user.
+// ownSigner reports whether a fingerprint belongs to a person's key of the user.
 func ownSigner(p *project.Project, fingerprint string) bool {
 	fp, err := sign.ParseFingerprint(fingerprint)
 	if err != nil {

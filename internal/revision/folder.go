@@ -99,7 +99,7 @@ func (p *Folder) ReadFile(name string, limit int64) (b []byte, err error) {
 	return b, errors.Join(readErr, err)
 }
 
-// lockAhead returns what was read ahead, or nil.
+// lockAhead returns the lock that was read ahead, or nil.
 func (p *Folder) lockAhead() *aheadLock {
 	if p.ahead == nil {
 		return nil

@@ -214,7 +214,7 @@ func isDir(path string) bool {
 	return err == nil && fi.IsDir()
 }
 
-// hook returns what the hook needs of the project.
+// hook returns the project as the hook needs it.
 func (s *stagedIn) hook() githook.Project {
 	return githook.Project{
 		Location: s.at,
@@ -343,9 +343,9 @@ func stagedChanges(ctx context.Context, git *gitcmd.Git) (changes []gitcmd.Chang
 	return changes, repo, err
 }
 
-// mergedHeads returns the commits whose changes are being taken over: those of
-// a merge, also where git names them to its hooks only, the one that is
-// squashed, and the one that a stopped cherry-pick or rebase was at.
+// mergedHeads returns the commits whose changes are being taken over: the commits of a merge,
+// also where git names them to its hooks only, the one that is squashed, and the one that a
+// stopped cherry-pick or rebase was at.
 func mergedHeads(repo *gitcmd.Repo, environ []string) ([]string, error) {
 	var heads []string
 	for _, name := range []string{"MERGE_HEAD", "CHERRY_PICK_HEAD", "REBASE_HEAD", "SQUASH_MSG"} {

@@ -67,7 +67,7 @@ func (s *stagedIn) readAhead(ctx context.Context, index *verify.GitFiles) {
 }
 
 // readLock reads the lock of the index, nil if that cannot be done ahead. Files of the work
-// tree are taken if their blobs are those of the index: git would have to inflate them.
+// tree are taken if the index has the same blobs: git would have to inflate them.
 func (s *stagedIn) readLock(ctx context.Context, index *verify.GitFiles) *aheadLock {
 	h, err := s.open()
 	if err != nil || !lockable(h) || ctx.Err() != nil {

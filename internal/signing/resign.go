@@ -94,8 +94,8 @@ func resignManifest(ctx context.Context, p *project.Project, id string, by sign.
 	return err
 }
 
-// ManifestParams returns the parameters of the next manifest of a bundle in dir: those of the
-// present one, else version 0.1.0.
+// ManifestParams returns the parameters of the next manifest of a bundle in dir: the present
+// manifest's, else version 0.1.0.
 func ManifestParams(p *project.Project, tree bundle.Tree, dir, id string) bundle.Params {
 	out := bundle.Params{Version: "0.1.0"}
 	b, _, err := tree.Read(bundle.ManifestPath(id), bundle.MaxManifest)

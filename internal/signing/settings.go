@@ -107,8 +107,8 @@ func effective(ctx context.Context, p *project.Project, id string) (func(key str
 	}, nil
 }
 
-// WriteSettings signs the change with the user's key and writes it. It returns what other
-// sources restrict, so that a value which was set is not the effective one.
+// WriteSettings signs the change with the user's key and writes it. It returns the restrictions
+// of other sources, because of which a value that was set is not the effective one.
 func WriteSettings(ctx context.Context, p *project.Project, c *SettingChange) (restricted []policy.Origin, err error) {
 	key, err := p.Keys.Signer(ctx)
 	if err != nil {

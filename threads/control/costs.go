@@ -36,7 +36,7 @@ func Costs(
 ) (*CostReport, error) {
 	row, err := s.Find(ctx, p.Spaces.ProjectDir, id)
 	if diag.CodeOf(err) == diag.ThreadNotFound {
-		// The account of a chain is that of its first thread.
+		// A chain has the account of its first thread.
 		if later, ferr := Find(ctx, p, id); ferr == nil {
 			row, err = s.Find(ctx, p.Spaces.ProjectDir, ChainRoot(p.Spaces.ProjectDir, later))
 		}

@@ -46,7 +46,7 @@ func End(ctx context.Context, p *project.Project, id, state string) (*graph.Summ
 	return s, Rested(ctx, p, ChainRoot(p.Spaces.ProjectDir, id), state)
 }
 
-// Rested does what child_policy states about the children of a thread that rests.
+// Rested applies child_policy to the children of a thread that has ended or is suspended.
 func Rested(ctx context.Context, p *project.Project, id, state string) error {
 	ctx = context.WithoutCancel(ctx)
 	children, err := children(ctx, p, id)

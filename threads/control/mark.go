@@ -17,7 +17,7 @@ import (
 	"github.com/ryeos/rye/threads/store"
 )
 
-// childPolicy returns what becomes of the children of a thread that rests in a state:
+// childPolicy returns the policy for the children of a thread that has ended or is suspended:
 // cancel, allow or wait.
 func childPolicy(ctx context.Context, p *project.Project, state string) (string, error) {
 	cfg, err := settings.Resilience(ctx, p.Resolver)

@@ -46,7 +46,7 @@ type Entry struct {
 	Waiting *waiting.Wait `json:"waiting,omitempty"`
 }
 
-// Waiting returns what waits for an answer of the person, the longest wait first: threads of the
+// Waiting returns the entries that wait for an answer of the person, the longest wait first: threads of the
 // project, or of all projects of the user account, and suspended runs of graphs of the
 // project. The registry of the account has only the runs that paid for threads.
 func Waiting(ctx context.Context, p *project.Project, all bool) ([]Entry, error) {
@@ -96,8 +96,8 @@ func entryOf(project string, r waiting.Run) Entry {
 	}
 }
 
-// List returns the threads of the project, the newest first, or those of all projects
-// of the user account.
+// List returns the threads of the project, the newest first, or the threads of all projects of
+// the user account.
 func List(ctx context.Context, p *project.Project, all bool) ([]Entry, error) {
 	return ListFrom(ctx, p, func(s *store.Store) ([]store.Cost, error) {
 		if all {

@@ -74,8 +74,8 @@ func runCall(p *project.Project, s *graph.Summary) (primary.Call, error) {
 const AnswerWait = 5 * time.Second
 
 // Answer answers a question of a run as a person. If a process runs it, AnswerRun
-// waits until that process has taken the answer; the error is THREAD_STATE if it took
-// another one first. The state that it returns is that of the run afterwards.
+// waits until that process has taken the answer; the error is THREAD_STATE if it took a
+// different answer first. It returns the state of the run afterwards.
 func Answer(
 	ctx context.Context,
 	p *project.Project,
@@ -218,7 +218,7 @@ func AskToEnd(ctx context.Context, p *project.Project, id, state string) (runnin
 }
 
 // markRuns records the end of a run and of the runs that it called. The process of a
-// killed run was also that of the runs above it. ended: a process was ended, which may
+// killed run was also the process of the runs above it. ended: a process was ended, which may
 // have recorded it itself.
 func markRuns(
 	ctx context.Context,

@@ -143,8 +143,8 @@ func (w *waiter) look(
 	return left, nil
 }
 
-// process watches the process of a thread. watched is false if another one, or none, runs
-// the thread by now, so that its state must be read again.
+// process watches the process of a thread. watched is false if a different process, or none,
+// runs the thread by now, so that its state must be read again.
 func (w *waiter) process(ctx context.Context, id string) (watched bool) {
 	dir := w.p.Spaces.ProjectDir
 	pid := graph.Owner(ctx, dir, id)
@@ -165,8 +165,8 @@ func (w *waiter) process(ctx context.Context, id string) (watched bool) {
 	return graph.Owner(ctx, dir, id) == pid
 }
 
-// closeWait is how long a waiter waits for the process of a thread that rests.
-// Then the costs are final.
+// closeWait is how long a waiter waits for the process of a thread that has ended or is
+// suspended. Then the costs are final.
 const closeWait = 2 * time.Second
 
 // closed waits until the processes of the threads that rest have closed the logs: after

@@ -21,8 +21,8 @@ type Due struct {
 	PID    int       `json:"pid,omitempty"` // of the process that continues it
 }
 
-// AllDue returns the threads and runs of the project that wait for a time. A run that
-// another one called is continued by that one.
+// AllDue returns the threads and runs of the project that wait for a time. The caller of a
+// called run continues it.
 func AllDue(ctx context.Context, p *project.Project) ([]Due, error) {
 	ids, err := graph.IDs(p.Spaces.ProjectDir)
 	if err != nil {

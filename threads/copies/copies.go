@@ -49,8 +49,8 @@ func WorkingCopy(p *project.Project) threads.WorkingCopy {
 	return w
 }
 
-// inCopy returns the project with tools that work in a copy of it. Its items, lock, trust
-// and settings are those of the project.
+// inCopy returns the project with tools that work in a copy of it. Its items, lock, trust and
+// settings stay the project's.
 func inCopy(p *project.Project, c *workcopy.Copy) *project.Project {
 	own := *p
 	own.Copied = c
@@ -186,7 +186,7 @@ func openCopy(p *project.Project, id string) (*workcopy.Copy, error) {
 	return c, nil
 }
 
-// InCopyOf returns the project with tools that work where those of a thread did.
+// InCopyOf returns the project with tools that work where the tools of a thread did.
 // The copy is in graph_started: a run that a person answers later continues in it, and does not
 // write into the project.
 func InCopyOf(p *project.Project, id string, s *threads.Started) (*project.Project, error) {
@@ -298,7 +298,7 @@ func Drop(ctx context.Context, p *project.Project, id string) (string, error) {
 	return c.ID, c.Drop(ctx)
 }
 
-// copyJudge returns what decides which paths of a working copy a person must name.
+// copyJudge returns a judge that decides which paths of a working copy a person must name.
 func copyJudge(ctx context.Context, p *project.Project) (workcopy.Judge, error) {
 	removed, err := p.Removed(ctx)
 	if err != nil {
@@ -340,7 +340,7 @@ type Diff struct {
 	Diffs    []string          `json:"diffs,omitempty"` // of the changes, in their order
 }
 
-// DiffOf returns what a thread changed in its working copy, with stat without the texts.
+// DiffOf returns the changes of a thread in its working copy, with stat without the texts.
 func DiffOf(ctx context.Context, p *project.Project, id string, stat bool) (*Diff, error) {
 	c, err := OfThread(ctx, p, id, false)
 	if err != nil {

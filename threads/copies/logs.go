@@ -14,7 +14,7 @@ import (
 	"github.com/ryeos/rye/threads/store"
 )
 
-// Logs returns what the logs of the project state, the one that began first at first.
+// Logs returns the content of the logs of the project, the one that began first at first.
 func Logs(ctx context.Context, p *project.Project, known map[string]*control.Entry) ([]LoggedThread, error) {
 	ids, err := graph.IDs(p.Spaces.ProjectDir)
 	if err != nil {
@@ -50,7 +50,7 @@ type LoggedThread struct {
 }
 
 // compare adds what the registry knows. A thread whose parent has completed cannot be
-// resumed: its money would be that of an account that is closed.
+// resumed: its money would come from an account that is closed.
 func (l *LoggedThread) compare(known map[string]*control.Entry) {
 	t := known[l.ID]
 	if t == nil {

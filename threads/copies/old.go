@@ -26,8 +26,8 @@ type Copy struct {
 	Failed  error `json:"-"` // it could not be removed
 }
 
-// All returns the working copies of the project, and which of them gc removes. logs are
-// those of the project.
+// All returns the working copies of the project, and which of them gc removes. logs are the
+// logs of the project.
 func All(ctx context.Context, p *project.Project, logs []LoggedThread) ([]Copy, error) {
 	settings, err := readSettings(ctx, p)
 	if err != nil {
@@ -66,8 +66,8 @@ func list(p *project.Project) ([]*workcopy.Copy, error) {
 	return workcopy.List(dir, project.RealPath(p.Spaces.ProjectDir, links.Seen{}))
 }
 
-// copySettings are those of working copies: after how many days without an event gc removes
-// one, and after how many a person is warned; and what a copy of all files may have.
+// copySettings are the settings of working copies: after how many days without an event gc
+// removes one, and after how many a person is warned; and what a copy of all files may have.
 type copySettings struct {
 	days, warn   int
 	files, bytes int64

@@ -78,7 +78,7 @@ func OpenAccount(
 type Account struct {
 	Store *store.Store // nil if a run of a graph has opened it
 	*store.Owner
-	lost  func(error)   // the thread must not go on
+	lost  func(error)   // the thread must not continue
 	Token *token.Claims // nil without one
 	Now   func() time.Time
 }
@@ -89,7 +89,7 @@ func (a *Account) Keep(ctx context.Context, lost func(error)) (stop func()) {
 	return a.Owner.Keep(ctx, lost)
 }
 
-// Owned passes an error on, and reports the one of a thread that must not go on.
+// Owned returns its error, and reports the error of a thread that must not continue.
 func (a *Account) Owned(err error) error {
 	if a.lost != nil && (store.IsTakenOver(err) || diag.CodeOf(err) == diag.TokenInvalid) {
 		a.lost(err)

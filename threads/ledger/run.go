@@ -19,8 +19,8 @@ import (
 )
 
 // RunAccount is what a run of a graph may spend on threads: an account in the ledger of
-// the user, which is opened for the first thread. A run that another one called has an
-// account of its own, below that one's, only if its graph limits spend.
+// the user, which is opened for the first thread. A called run has an account of its own,
+// below its caller's, only if its graph limits spend.
 //
 // turns and tokens bound each thread below the run, because a graph has no calls of its own.
 type RunAccount struct {
@@ -197,7 +197,7 @@ func (a *RunAccount) openRoot(ctx context.Context, th store.Thread) (*store.Owne
 	return a.owner, nil
 }
 
-// Within returns limits that are at most those of the run and of the runs above it.
+// Within returns limits that are at most the limits of the run and of the runs above it.
 func (a *RunAccount) Within(l threads.Limits) threads.Limits {
 	for ; a != nil; a = a.above {
 		if n := a.graph.Limits.Turns; n != nil {
@@ -275,7 +275,7 @@ func (a *RunAccount) End(ctx context.Context, thread, state string) error {
 }
 
 // Settle implements graph.Params.Settle. The account of a run that is suspended stays
-// open: no process owns it until the run goes on.
+// open: no process owns it until the run continues.
 func (a *RunAccount) Settle(ctx context.Context, state string) (spent *policy.USD, err error) {
 	a.Tree.Lock()
 	defer a.Tree.Unlock()

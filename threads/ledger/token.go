@@ -88,7 +88,7 @@ func realDir(p *project.Project) (string, error) {
 	return dir, nil
 }
 
-// RevokeTokens revokes the tokens of a thread, and with below those of all below it.
+// RevokeTokens revokes the tokens of a thread, and with below the tokens of all below it.
 func RevokeTokens(ctx context.Context, p *project.Project, thread string, below bool) error {
 	return WithStore(ctx, p, func(s *store.Store) error {
 		return s.Revoke(ctx, thread, below)

@@ -295,8 +295,8 @@ func (s *Service) SignIn(p *project.Project) (err error) {
 	return err
 }
 
-// Write signs the item with the user's key and writes it. replace permits it to replace
-// another one.
+// Write signs the item with the user's key and writes it. replace permits it to replace an
+// existing item.
 func (s *Service) Write(ctx context.Context, replace bool) error {
 	key, err := s.p.Keys.Signer(ctx)
 	if err != nil {

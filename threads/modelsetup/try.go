@@ -96,8 +96,8 @@ func Try(ctx context.Context, p *project.Project, s *modelhost.State, o TryOptio
 	return t.report, err
 }
 
-// tryModel returns the named model, else that of the first tier, else the first one
-// that the allowance permits.
+// tryModel returns the named model, else the model of the first tier, else the first one that
+// the allowance permits.
 func tryModel(
 	ctx context.Context,
 	p *project.Project,
@@ -237,7 +237,7 @@ func (t *Trial) Make(
 	return map[string]any{"success": err == nil}, err
 }
 
-// tryAccount books the calls of a try, as those of a thread.
+// tryAccount books the calls of a try as the calls of a thread.
 type tryAccount struct {
 	report *Report
 	store  *store.Store

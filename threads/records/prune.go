@@ -30,7 +30,7 @@ const Config = "agent/records"
 // maxRecord bounds a record that is read.
 const maxRecord = 1 << 20
 
-// Filter returns what removes secrets from a record of a run, which a search finds:
+// Filter returns a filter that removes secrets from a record of a run, which a search finds:
 // the stored keys, and every variable of the environment with the name of a secret.
 // Secrets stay in the log of a run, because a resume reads the values. The log is private and
 // hidden from every sandbox; records, which a search finds, have none.
@@ -52,8 +52,8 @@ func Filter(p *project.Project) (*redact.Filter, error) {
 }
 
 // pruneRecords removes the oldest records of the runs of a graph, or of threads, as
-// config:agent/records states. It leaves the record of a run that can go on by itself, and what the runtime key
-// did not sign.
+// config:agent/records states. It leaves the record of a run that can continue by itself, and
+// records that the runtime key did not sign.
 func pruneRecords(ctx context.Context, p *project.Project, ref item.Ref) error {
 	rel := path.Join(space.Dir, "knowledge", path.Dir(ref.ID))
 	ids := recordIDs(p, rel)

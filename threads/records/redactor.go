@@ -7,7 +7,7 @@ import (
 	"github.com/ryeos/rye/internal/redact"
 )
 
-// Redactor returns what removes the values of keys from all that a thread writes: the
+// Redactor returns a filter that removes the values of keys from all that a thread writes: the
 // keys of the providers, and every variable of the environment with the name of a
 // secret.
 func Redactor(p *project.Project, keys map[string]string) *redact.Filter {
