@@ -3,6 +3,7 @@ package resolve
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/tree"
@@ -115,4 +116,16 @@ func (it *Item) risk() []diag.Finding {
 		found[0] = found[0].WithReason("nearest", "nearest", e.Details["nearest"].(string))
 	}
 	return found
+}
+
+// WideLayers returns the layers of a configuration that may permit something: the ones of
+// the system and the user's own, the farthest first. A project has no part in it.
+func WideLayers(ctx context.Context, r *Resolver, id string) ([]policy.Layer, error) {
+	layers, _, err := permittingLayers(ctx, r, id)
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(layers, func(l policy.Layer) bool {
+		return !l.Wide
+	}), nil
 }

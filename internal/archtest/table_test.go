@@ -142,6 +142,8 @@ func layers() []layer {
 			{"internal/applet/wire", set()},
 		}},
 		{"Bundles of a project", []entry{
+			{"internal/report", set("internal/interop/scan", "lock/treehash", "policy", "item")},
+			{"internal/interop/scan", set("internal/interop", "packages/source", "lock/treehash", "bundle", "item")},
 			{"packages", set("internal/mvs", "lock/why", "packages/source", "resolve/space", "bundle", "lock", "trust", "sign", "policy", "item", "lock/treehash")},
 			{"packages/source/registry", set("packages/source", "registry/client", "registry/wire", "trust/doc", "bundle", "lock", "sign", "item")},
 			{"packages/source/git", set("packages/source", "bundle", "lock", "item", "lock/treehash")},
@@ -158,7 +160,6 @@ func layers() []layer {
 		{"Verified items", []entry{
 			{"verify", set("resolve", "resolve/space", "lock", "bundle", "trust", "sign", "policy", "internal/extract", "item", "lock/treehash")},
 			{"internal/search", set("resolve", "resolve/space", "lock", "bundle", "trust", "sign", "internal/extract", "item")},
-			{"internal/interop/scan", set("internal/interop", "lock", "bundle", "item", "lock/treehash")},
 			{"internal/interop", set("item")},
 			{"internal/ryeos", set("resolve", "internal/extract", "item")},
 			{"resolve", set("resolve/space", "lock", "bundle", "trust", "sign", "policy", "internal/hooks", "internal/directive", "internal/extract", "item")},

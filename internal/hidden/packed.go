@@ -190,3 +190,13 @@ func native(b []byte) bool {
 	}
 	return false
 }
+
+// Archive reports whether the file is an archive.
+func (f Blob) Archive() bool {
+	return archive(f.Bytes, strings.ToLower(path.Ext(f.Path)))
+}
+
+// Native reports whether the file is a compiled program.
+func (f Blob) Native() bool {
+	return native(f.Bytes)
+}

@@ -228,7 +228,7 @@ func Reserved(ref item.Ref) bool {
 // reservedConfig returns the namespaces of the system's configuration. A test of
 // internal/project compares them with the system bundle.
 func reservedConfig() []string {
-	return []string{"agent", "lsp", "web"}
+	return []string{"agent", "export", "lsp", "review", "web"}
 }
 
 // Allowed returns why rules refuse the root, or nil.

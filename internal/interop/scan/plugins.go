@@ -291,7 +291,7 @@ func (f *finder) rootName(root string) string {
 	return cmp.Or(
 		interop.Segment(f.pluginNames[root]),
 		interop.Segment(path.Base(root)),
-		Hooks,
+		"hooks",
 	)
 }
 

@@ -22,7 +22,7 @@ const (
 	Agent   = "agent"
 	Command = "command"
 	Rule    = "rule"
-	Hooks   = "hooks"
+	Hooks   = "hook"
 	Server  = "mcp"
 )
 

@@ -106,7 +106,7 @@ func TestComponents(t *testing.T) {
 		"command:git/commit in commands/git: commit.md",
 		"rule:go in .cursor/rules: go.mdc",
 		"rule:web in .github/instructions: web.instructions.md",
-		"hooks:hooks in hooks: check.sh hooks.json",
+		"hook:hooks in hooks: check.sh hooks.json",
 		"mcp:db in : .mcp.json",
 	}
 	if a, b := strings.Join(got, "\n"), strings.Join(want, "\n"); a != b {
@@ -222,7 +222,7 @@ func TestPlugins(t *testing.T) {
 	for _, c := range r.Found {
 		got[c.Ref()] = strings.Join(c.Plugins, " ")
 	}
-	want := map[string]string{"skill:pdf": "docs", "agent:a": "tools", "agent:b": "tools", "hooks:tools": "tools"}
+	want := map[string]string{"skill:pdf": "docs", "agent:a": "tools", "agent:b": "tools", "hook:tools": "tools"}
 	for ref, plugin := range want {
 		if got[ref] != plugin {
 			t.Errorf("%s belongs to %q, want %q; found %v, left out %v", ref, got[ref], plugin, got, r.Left)
