@@ -17,7 +17,7 @@ type Bindings struct {
 	Broker  func(ctx context.Context, held policy.Held, current Current) (Connection, error)
 }
 
-// With returns an executor with bindings. They are the only difference.
+// With returns an executor with bindings. They are the only difference: what e has read is kept.
 func (e *Executor) With(b Bindings) *Executor {
 	p := e.p
 	if len(b.Natives) > 0 {
@@ -36,7 +36,10 @@ func (e *Executor) With(b Bindings) *Executor {
 	if b.Broker != nil {
 		p.Broker = b.Broker
 	}
-	return New(p)
+	bound := New(p)
+	bound.store = e.store
+	bound.paths = e.paths
+	return bound
 }
 
 // WithResolver returns an executor that finds its items by another resolver, such as one

@@ -17,6 +17,7 @@ type CallQuestion struct {
 	Recorded *threads.Question // that the log of the thread has
 	Shown    exec.Asked        // that the person reads
 	Suspends bool              // the thread may be suspended until a person answers
+	OfNode   bool              // a node of a graph makes the call, not the thread itself
 	Ask      exec.Ask          // nil if no person is present
 }
 
@@ -32,11 +33,32 @@ type Caller interface {
 	IsChild(exec.Call) bool
 }
 
+// GraphCaller is the call of a graph, or of a node of its run, that an opened project works for.
+// Package graphhost makes it.
+type GraphCaller interface {
+	// InRun reports whether a run of a graph makes the calls of the project, or a thread or program
+	// below it does.
+	InRun() bool
+	// OfNode reports whether a node of a run makes them, or a program below it does.
+	OfNode() bool
+}
+
 // For returns the project with tools, models and programs that work for a thread; nil returns
 // a project that works for no thread.
 func (p *Project) For(c Caller) *Project {
+	return bind(p, c, p.Graph)
+}
+
+// ForGraph returns the project with tools, models and programs that work for the call of a graph or
+// of a node. Its thread is the one of p.
+func ForGraph(p *Project, g GraphCaller) *Project {
+	return bind(p, p.Caller, g)
+}
+
+func bind(p *Project, c Caller, g GraphCaller) *Project {
 	bound := *p
 	bound.Caller = c
+	bound.Graph = g
 	bound.Executor = p.Executor.With(exec.Bindings{
 		Natives: bound.natives(),
 		Provide: bound.provide,
@@ -47,12 +69,13 @@ func (p *Project) For(c Caller) *Project {
 	return &bound
 }
 
-// SameCaller returns p working for the thread that another project works for.
+// SameCaller returns p working for the thread, and the call of a graph, that another project works
+// for.
 func SameCaller(p, other *Project) *Project {
-	if other.Caller == nil {
+	if other.Caller == nil && other.Graph == nil {
 		return p
 	}
-	return p.For(other.Caller)
+	return bind(p, other.Caller, other.Graph)
 }
 
 // PersonOf returns the function that asks about a call of a thread, nil for another call.

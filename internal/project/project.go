@@ -62,6 +62,7 @@ type Project struct {
 	Copied        *workcopy.Copy    // where the tools work, nil for the project itself
 	SeenDir       *account.Seen     // what they see outside of projects, else nil
 	Caller        Caller            // that it works for, nil for none
+	Graph         GraphCaller       // the call of a graph that it works for, nil for none
 	ReadOnly      bool              // tools change no file
 	allowance     *once.Map[struct{}, readAllowance]
 	PriceSettings *once.Map[struct{}, *resolve.Settings] // that replace the prices of provider items

@@ -39,25 +39,14 @@ type RunAccount struct {
 	spawns map[string]bool       // the threads below the run; nil until they are counted
 }
 
-type runAccountKey struct{}
-
-// WithRun returns a context of the calls that the run makes.
-func (a *RunAccount) WithRun(ctx context.Context) context.Context {
-	return context.WithValue(ctx, runAccountKey{}, a)
-}
-
-// InRun reports whether the run of a graph makes the call that ctx is of.
-func InRun(ctx context.Context) bool {
-	return ctx.Value(runAccountKey{}) != nil
-}
-
-// AccountOfRun returns the account of a run of a graph, nil in a thread.
+// AccountOfRun returns the account of a run of a graph, nil in a thread. above is the account of the
+// run whose node calls this one, nil without one.
 func AccountOfRun(
-	ctx context.Context,
 	p *project.Project,
 	within exec.Call,
 	g *graph.Graph,
 	digest item.Digest,
+	above *RunAccount,
 ) *RunAccount {
 	if within.Thread != "" {
 		return nil
@@ -68,9 +57,9 @@ func AccountOfRun(
 		digest: digest,
 		Tree:   &sync.Mutex{},
 	}
-	above, ok := ctx.Value(runAccountKey{}).(*RunAccount)
-	if ok {
-		a.above, a.Tree = above, above.Tree
+	if above != nil {
+		a.above = above
+		a.Tree = above.Tree
 	}
 	return a
 }

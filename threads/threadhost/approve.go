@@ -66,7 +66,7 @@ func (r *Run) approver(ctx context.Context, within exec.Call, c *threads.ToolCal
 		q.Before = func() error {
 			return r.beforeAsking(hooks, within, c, q.Tier)
 		}
-		own := !graphhost.OfNode(ctx) // not of a node of a graph that the model calls
+		own := !question.OfNode // not of a node of a graph that the model calls
 		switch {
 		case ask != nil && own && r.Options.Decide != nil:
 			q.Ask = func(ctx context.Context) (threads.Reply, error) {
@@ -341,7 +341,7 @@ func Approve(ctx context.Context, p *project.Project, made exec.Call, call polic
 	}
 	person := project.PersonOf(p, made)
 	if d.Action == policy.Ask && ask == nil {
-		graphhost.Suspends(ctx, call, d, time.Duration(a.Approvals.SuspendedTimeoutSeconds)*time.Second)
+		graphhost.Suspends(p, call, d, time.Duration(a.Approvals.SuspendedTimeoutSeconds)*time.Second)
 	}
 	if d.Action != policy.Ask || ask == nil && person == nil {
 		if err := d.Err(); err != nil {

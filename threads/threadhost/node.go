@@ -47,7 +47,7 @@ func (Directives) Follow(
 		Observe:       observeNode(p, c),
 		Below:         &nodeThread{run: c.Account, call: c.Call},
 	}
-	ctx = graphhost.BelowNode(ctx)
+	p = graphhost.BelowNode(p)
 	s, err := threads.ReadStarted(p.Spaces.ProjectDir, c.Child.Run)
 	var r *threads.Result
 	switch {

@@ -18,7 +18,6 @@ import (
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/threads"
 	"github.com/ryeos/rye/threads/control"
-	"github.com/ryeos/rye/threads/ledger"
 	"github.com/ryeos/rye/threads/threadhost"
 	"github.com/ryeos/rye/threads/transcript"
 )
@@ -133,7 +132,7 @@ func childOptions(
 	if in.ID != "" {
 		o.Call = in.Thread + "/" + in.ID
 	}
-	if o.Above == nil && ledger.InRun(ctx) {
+	if o.Above == nil && graphhost.InRun(p) {
 		return nil, false, diag.New(diag.ValidationFailed, "starting %s: a node of a graph calls the directive itself, as its action", ref)
 	}
 	if o.Above != nil && o.Above.Options.Replay != nil {

@@ -16,7 +16,7 @@ func ReplyOf(yes bool, err error) (threads.Reply, error) {
 	return threads.Reply{Decision: threads.Deny, By: "person"}, err
 }
 
-// Confirm asks a person about a call: q needs no Ask. A thread records the question and the answer.
+// Confirm asks a person about a call: q needs no Ask and no OfNode. A thread records the question and the answer.
 // The reply is nil if no person can be asked now.
 func Confirm(
 	ctx context.Context,
@@ -25,6 +25,7 @@ func Confirm(
 	q project.CallQuestion,
 ) (*threads.Reply, error) {
 	q.Ask = call.Ask
+	q.OfNode = OfNode(p)
 	if person := project.PersonOf(p, call); person != nil {
 		return person(ctx, q)
 	}

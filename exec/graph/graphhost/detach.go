@@ -81,7 +81,7 @@ func RunDetached(ctx context.Context, e *project.Env, in io.Reader) error {
 	if err != nil {
 		return err
 	}
-	ctx = WithOptions(ctx, Options{RunID: id, NoSuspend: m.Flag("no_suspend")})
+	p = WithOptions(p, Options{RunID: id, NoSuspend: m.Flag("no_suspend")})
 	_, err = p.Verbs.Tool(ctx, primary.Call{Ref: ref, Held: policy.Person(), Params: m.Object("params")})
 	return err
 }

@@ -39,20 +39,12 @@ func (d Dispatcher) follow(ctx context.Context, c graph.Call) (any, error) {
 		Call:    c,
 		Account: d.account,
 		Within:  d.Within,
-		Ask:     d.confirmer(ctx, c, true),
+		Ask:     d.confirmer(c, true),
 	}
-	options, ok := ctx.Value(graphOptionsKey{}).(*graphCall)
-	if ok {
-		call.AcceptChanged = options.AcceptChanged
-		call.Event = options.event()
-	}
+	options := callerOf(d.Project).given()
+	call.AcceptChanged = options.AcceptChanged
+	call.Event = options.event()
 	return d.directives.Follow(ctx, d.Project, call)
-}
-
-// BelowNode returns the context of the thread of a node: the node does not make the thread's calls.
-func BelowNode(ctx context.Context) context.Context {
-	ctx = context.WithValue(ctx, graphChildKey{}, (*graph.Child)(nil))
-	return context.WithValue(ctx, approvalKey{}, &callApproval{Approval: &graph.Approval{}})
 }
 
 // directiveTarget describes a directive for the run of a graph.
@@ -62,9 +54,4 @@ func (d Dispatcher) directiveTarget(ctx context.Context, ref item.Ref) (graph.Ta
 		return graph.Target{}, err
 	}
 	return graph.Target{Digest: it.Digest, Space: transcript.Space(it.Root.Space), Thread: true}, nil
-}
-
-// OfNode reports whether a node of a graph makes the call that ctx is of.
-func OfNode(ctx context.Context) bool {
-	return ctx.Value(approvalKey{}) != nil
 }

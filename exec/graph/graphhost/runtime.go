@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/ryeos/rye/diag"
@@ -75,50 +74,18 @@ func (o *Options) earlier() string {
 	return o.Resume
 }
 
-type graphOptionsKey struct{}
-
-type graphChildKey struct{}
-
-// graphCall are the options of one call of a graph. A graph that a program below the
-// run starts is another call, which has in common only how it reaches the person.
-type graphCall struct {
-	Options
-	taken atomic.Bool
-}
-
-// WithOptions returns a context for one call of a graph.
-func WithOptions(ctx context.Context, o Options) context.Context {
-	return context.WithValue(ctx, graphOptionsKey{}, &graphCall{Options: o})
-}
-
-// withOptions returns a context for a call of a graph below another call, which keeps
-// how it reaches the person.
-func withOptions(ctx context.Context, o Options) context.Context {
-	c, ok := ctx.Value(graphOptionsKey{}).(*graphCall)
-	if ok {
-		o.Ask = c.Ask
-		o.Progress = c.Progress
-		o.Event = c.Event
-		o.Watch = c.Watch
-		o.NoSuspend = c.NoSuspend
-	}
-	return context.WithValue(WithOptions(ctx, o), graphChildKey{}, (*graph.Child)(nil))
-}
-
 // graphOptions returns the options of a run that no node started. The options of a
 // command are for the first one.
 func graphOptions(ctx context.Context, p *project.Project, in *exec.NativeCall) (Options, *graph.Result, error) {
-	var o Options
-	c, ok := ctx.Value(graphOptionsKey{}).(*graphCall)
-	if ok {
-		if o = c.Options; c.taken.Swap(true) {
-			o = Options{
-				Ask:       o.Ask,
-				Confirm:   o.Confirm,
-				Progress:  o.Progress,
-				Watch:     o.Watch,
-				NoSuspend: o.NoSuspend,
-			}
+	c := callerOf(p)
+	o := c.given()
+	if c.options != nil && c.options.taken.Swap(true) {
+		o = Options{
+			Ask:       o.Ask,
+			Confirm:   o.Confirm,
+			Progress:  o.Progress,
+			Watch:     o.Watch,
+			NoSuspend: o.NoSuspend,
 		}
 	}
 	a := in.Asking
@@ -131,10 +98,9 @@ func graphOptions(ctx context.Context, p *project.Project, in *exec.NativeCall) 
 }
 
 // asker returns how a run asks a person who is present, nil if it cannot.
-func asker(ctx context.Context, a *exec.Asking) func(context.Context, graph.Question) (any, string, error) {
-	c, ok := ctx.Value(graphOptionsKey{}).(*graphCall)
-	if ok && c.Ask != nil {
-		return c.Ask
+func asker(p *project.Project, a *exec.Asking) func(context.Context, graph.Question) (any, string, error) {
+	if ask := callerOf(p).given().Ask; ask != nil {
+		return ask
 	}
 	if a == nil {
 		return nil
@@ -233,13 +199,10 @@ func runGraph(
 	if p.Spaces.ProjectDir == "" {
 		return nil, diag.New(diag.ConfigError, "running %s: a run is recorded in a project, and this directory is not in a project", it.Ref).WithReason("no_project")
 	}
-	child, _ := ctx.Value(graphChildKey{}).(*graph.Child)
-	var o Options
+	made := callerOf(p)
+	child := made.child
+	o := made.given()
 	var err error
-	c, ok := ctx.Value(graphOptionsKey{}).(*graphCall)
-	if ok {
-		o = c.Options
-	}
 	if child == nil {
 		var done *graph.Result
 		if o, done, err = graphOptions(ctx, p, &in); err != nil || done != nil {
@@ -254,7 +217,10 @@ func runGraph(
 		return nil, err
 	}
 	defer p.Numbers.Hold()() // runs below it take numbers, too
-	account := ledger.AccountOfRun(ctx, p, in.Call, g, it.Digest)
+	account := ledger.AccountOfRun(p, in.Call, g, it.Digest, made.run)
+	if account != nil {
+		p = inRun(p, account)
+	}
 	params.Dispatcher = Dispatcher{
 		Project:    p,
 		Within:     in.Call,
@@ -270,7 +236,7 @@ func runGraph(
 			o.Warn(f)
 		}
 	}
-	params.Child, params.Progress, params.Event, params.Ask, params.NoSuspend = child, o.Progress, control.WithWaiting(control.WatchWaiting(ctx, p), o.event()), asker(ctx, in.Asking), o.NoSuspend
+	params.Child, params.Progress, params.Event, params.Ask, params.NoSuspend = child, o.Progress, control.WithWaiting(control.WatchWaiting(ctx, p), o.event()), asker(p, in.Asking), o.NoSuspend
 	params.Present = o.Confirm != nil || in.Asking != nil
 	params.AcceptChanged, params.Space = o.AcceptChanged &&
 		!p.Env.Locked, transcript.Space(it.Root.Space)
@@ -388,7 +354,6 @@ func (d Dispatcher) Call(ctx context.Context, c graph.Call) (any, error) {
 	d.Within.Run = c.RunID
 	if d.account != nil {
 		d.account.Named(c.RunID)
-		ctx = d.account.WithRun(ctx)
 	}
 	switch {
 	case c.Verb != policy.Execute || c.Ref.Kind == item.Knowledge:
@@ -396,25 +361,19 @@ func (d Dispatcher) Call(ctx context.Context, c graph.Call) (any, error) {
 	case c.Ref.Kind == item.Directive:
 		return d.follow(ctx, c)
 	}
-	ctx = context.WithValue(ctx, graphChildKey{}, c.Child)
 	within := d.Within
 	within.Key = c.Key
 	chain, _ := c.Chain.(*exec.Chain)
 	if c.Approval == nil {
 		c.Approval = &graph.Approval{}
 	}
-	ctx = context.WithValue(
-		ctx,
-		approvalKey{},
-		&callApproval{ref: c.Ref, Approval: c.Approval},
-	)
-	run, err := d.Project.Verbs.Tool(ctx, primary.Call{
+	run, err := ofNode(d.Project, c).Verbs.Tool(ctx, primary.Call{
 		Ref:    c.Ref,
 		Held:   c.Held,
 		Within: within,
 		Params: c.Params,
 		Chain:  chain,
-		Ask:    d.confirmer(ctx, c, false),
+		Ask:    d.confirmer(c, false),
 	})
 	if err != nil {
 		return nil, err
@@ -422,29 +381,20 @@ func (d Dispatcher) Call(ctx context.Context, c graph.Call) (any, error) {
 	return run.Data, nil
 }
 
-type approvalKey struct{}
-
-// callApproval is the approval of the call of a node in flight.
-type callApproval struct {
-	ref item.Ref
-	*graph.Approval
-}
-
 // confirmer returns how a call of a node asks about its risk: by the answer that a
 // person gave to this very question, at the terminal, or at the client of the call; nil
 // if it cannot. A question at a client that answers with a later call suspends the run;
 // a thread cannot wait for that (live).
-func (d Dispatcher) confirmer(ctx context.Context, c graph.Call, live bool) exec.Ask {
+func (d Dispatcher) confirmer(c graph.Call, live bool) exec.Ask {
 	if c.Approval != nil && c.Approval.Given != "" {
 		return func(_ context.Context, about exec.Asked) (bool, error) {
 			return about.Question == c.Approval.Given, nil
 		}
 	}
-	var confirm exec.Ask
 	a := d.Within.Asking
-	switch call, ok := ctx.Value(graphOptionsKey{}).(*graphCall); {
-	case ok && call.Confirm != nil:
-		confirm = call.Confirm
+	confirm := callerOf(d.Project).given().Confirm
+	switch {
+	case confirm != nil:
 	case a == nil || live && !a.Live:
 		return nil
 	default:
@@ -481,9 +431,9 @@ func (d Dispatcher) confirmer(ctx context.Context, c graph.Call, live bool) exec
 // Suspends has the run of a graph wait for the answer about a call of its node, if the
 // allowance states approvals.headless: suspend. A call that a program below the node
 // makes is not the node's: the program gets the error.
-func Suspends(ctx context.Context, call policy.Call, d policy.Decision, timeout time.Duration) {
-	c, ok := ctx.Value(approvalKey{}).(*callApproval)
-	if ok && c.ref == call.Ref && d.Headless == "suspend" {
+func Suspends(p *project.Project, call policy.Call, d policy.Decision, timeout time.Duration) {
+	c := callerOf(p).node
+	if c != nil && c.ref == call.Ref && d.Headless == "suspend" {
 		c.Needed = &graph.ApprovalNeed{
 			Question: d.Question(),
 			Timeout:  timeout,

@@ -185,7 +185,7 @@ func (c graphsCall) walk(ctx context.Context, operation, id string) (map[string]
 	}
 	call.Held = c.in.Held
 	call.Within = c.in.Call
-	run, err := c.p.Verbs.Tool(withOptions(ctx, o), call)
+	run, err := below(c.p, o).Verbs.Tool(ctx, call)
 	data, _ := run.Data.(map[string]any)
 	return data, err
 }

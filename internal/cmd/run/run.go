@@ -189,11 +189,12 @@ func runTool(ctx context.Context, c *cli.Call, h *project.Project, req primary.C
 	out := newToolOutput(c)
 	req.OnLine, req.Ask = out.line, ask.AboutOne(c)
 	ends := func() {}
+	bound := h
 	if !req.DryRun {
-		ctx, ends = watch.GraphContext(ctx, c, h, graphhost.Options{})
+		bound, ends = watch.GraphProject(c, h, graphhost.Options{})
 	}
 	defer ends()
-	run, err := h.Verbs.Tool(ctx, req)
+	run, err := bound.Verbs.Tool(ctx, req)
 	for asked := ""; err != nil; {
 		path, retry, aerr := consentToInterpreter(ctx, c, h, err)
 		if aerr != nil || !retry || path == asked {
@@ -201,7 +202,7 @@ func runTool(ctx context.Context, c *cli.Call, h *project.Project, req primary.C
 			break
 		}
 		asked = path
-		run, err = h.Verbs.Tool(ctx, req) // nothing was started: the plan was incomplete
+		run, err = bound.Verbs.Tool(ctx, req) // nothing was started: the plan was incomplete
 	}
 	ends()
 	out.live.clear()

@@ -148,9 +148,9 @@ func CallGraph(
 	if !o.NoSuspend {
 		call.Ask = ask.AboutOne(c) // about the graph itself
 	}
-	within, ends := GraphContext(ctx, c, p, o)
+	bound, ends := GraphProject(c, p, o)
 	defer ends()
-	run, err := p.Verbs.Tool(within, call)
+	run, err := bound.Verbs.Tool(ctx, call)
 	ends()
 	if c.UI.AsJSON {
 		return view.Envelope(c.UI, run, err)
@@ -170,14 +170,13 @@ func graphItem(ctx context.Context, p *project.Project, ref item.Ref) (*resolve.
 	return chain.Tool(), nil
 }
 
-// GraphContext adds to a context how a run of a graph reaches the person.
+// GraphProject returns the project with which the run of a graph reaches the person.
 // ends frees the terminal; it may be called again.
-func GraphContext(
-	ctx context.Context,
+func GraphProject(
 	c *cli.Call,
 	p *project.Project,
 	o graphhost.Options,
-) (within context.Context, ends func()) {
+) (bound *project.Project, ends func()) {
 	e := env.Of(c)
 	ends = func() {}
 	if !c.UI.Quiet && o.Event == nil {
@@ -207,7 +206,7 @@ func GraphContext(
 	if ask := ask.AboutRisk(c); ask != nil && !o.NoSuspend {
 		o.Confirm = ask
 	}
-	return graphhost.WithOptions(ctx, o), ends
+	return graphhost.WithOptions(p, o), ends
 }
 
 // graphWatcher shows a run while it works. It takes the terminal with the first line of a log:
