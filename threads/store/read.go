@@ -143,34 +143,63 @@ func (t *tx) cost(row Row) (Cost, error) {
 	if err != nil {
 		return c, err
 	}
-	err = t.sums("model", "model", row.Thread, func(name string, s Sum) {
-		c.Own.Add(s)
-		c.Models = append(c.Models, ModelCost{name, s})
+	err = t.sums(modelName, oneThread, row.Thread, func(_, name string, s Sum) {
+		c.addModel(name, s)
 	})
 	if err != nil {
 		return c, err
 	}
-	c.Assumed = c.Own.Assumed
-	c.Calls = c.Own.Calls
-	// The id of a reservation begins with the thread of the chain that makes the call.
-	err = t.sums("substr(id, 1, instr(id || '/', '/') - 1)", "min(created), name", row.Thread, func(name string, s Sum) {
+	err = t.sums(linkName, oneThread, row.Thread, func(_, name string, s Sum) {
 		c.Chain = append(c.Chain, LinkCost{name, s})
 	})
 	return c, err
 }
 
-// sums adds up the calls of a thread by an expression.
-func (t *tx) sums(by, order, thread string, add func(name string, s Sum)) error {
-	rows, err := t.Query(`SELECT `+by+` AS name, count(*), sum(settled), sum(CASE WHEN assumed THEN settled ELSE 0 END), sum(CASE WHEN status = 'open' THEN amount ELSE 0 END)
-		FROM reservations WHERE thread = ? AND kind = 'call' AND status != 'released' GROUP BY name ORDER BY `+order, thread)
+func (c *Cost) addModel(name string, s Sum) {
+	c.Own.Add(s)
+	c.Assumed = c.Own.Assumed
+	c.Calls = c.Own.Calls
+	c.Models = append(c.Models, ModelCost{name, s})
+}
+
+// The expressions that select threads.
+const (
+	oneThread   = "thread = ?1"
+	ofProject   = "thread IN (SELECT id FROM threads WHERE project = ?1)"
+	everyThread = "?1 = ''" // of every project
+)
+
+// The expressions by which calls are added up.
+const (
+	modelName = "model"
+	// The id of a reservation begins with the thread of the chain that makes the call.
+	linkName = "substr(id, 1, instr(id || '/', '/') - 1)"
+)
+
+// sums adds up the calls of each of some threads by an expression: models in the order of their
+// names, threads of a chain in the order of their first call. which is an expression with one
+// parameter that selects threads.
+func (t *tx) sums(
+	by string,
+	which string,
+	parameter string,
+	add func(thread, name string, s Sum),
+) error {
+	order := "min(created), name"
+	if by == modelName {
+		order = "name"
+	}
+	rows, err := t.Query(`SELECT thread, `+by+` AS name, count(*), sum(settled), sum(CASE WHEN assumed THEN settled ELSE 0 END), sum(CASE WHEN status = 'open' THEN amount ELSE 0 END)
+		FROM reservations WHERE kind = 'call' AND status != 'released' AND `+which+` GROUP BY thread, name ORDER BY `+order, parameter)
 	if err != nil {
 		return err
 	}
 	defer rows.Close()
 	for rows.Next() {
-		var name string
+		var thread, name string
 		var s Sum
 		err := rows.Scan(
+			&thread,
 			&name,
 			&s.Calls,
 			&s.Actual,
@@ -180,7 +209,7 @@ func (t *tx) sums(by, order, thread string, add func(name string, s Sum)) error 
 		if err != nil {
 			return err
 		}
-		add(name, s)
+		add(thread, name, s)
 	}
 	return rows.Err()
 }
@@ -259,19 +288,81 @@ func Missing(err error) bool {
 }
 
 // Costs returns the accounts of the threads of a project, the newest first; of every
-// project if project is "".
+// project if project is "". The number of its queries does not depend on the threads.
 func (s *Store) Costs(ctx context.Context, project string) (out []Cost, err error) {
+	which := ofProject
+	if project == "" {
+		which = everyThread
+	}
 	err = s.read(ctx, "reading", func(t *tx) error {
 		rows, err := t.threads("SELECT "+threadColumns+" WHERE ?1 = '' OR t.project = ?1 ORDER BY t.created DESC, t.id", project)
-		out = []Cost{}
-		for _, row := range rows {
-			var c Cost
-			if err == nil {
-				c, err = t.cost(row)
-				out = append(out, c)
-			}
+		if err != nil {
+			return err
 		}
-		return err
+		out = make([]Cost, len(rows))
+		byThread := map[string]*Cost{}
+		for i, row := range rows {
+			out[i] = Cost{
+				Row:    row,
+				Models: []ModelCost{},
+				Chain:  []LinkCost{},
+			}
+			byThread[row.Thread] = &out[i]
+		}
+		if err := t.accounts(which, project, byThread); err != nil {
+			return err
+		}
+		err = t.sums(modelName, which, project, func(thread, name string, s Sum) {
+			if c := byThread[thread]; c != nil {
+				c.addModel(name, s)
+			}
+		})
+		if err != nil {
+			return err
+		}
+		return t.sums(linkName, which, project, func(thread, name string, s Sum) {
+			if c := byThread[thread]; c != nil {
+				c.Chain = append(c.Chain, LinkCost{name, s})
+			}
+		})
 	})
 	return out, err
+}
+
+// accounts sets the accounts of threads that an expression selects. It is an error if one of
+// them has none.
+func (t *tx) accounts(which, parameter string, costs map[string]*Cost) error {
+	rows, err := t.Query("SELECT thread, max, actual, reserved, overspent FROM ledger WHERE "+which, parameter)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	found := map[string]bool{}
+	for rows.Next() {
+		var thread string
+		var a Account
+		err := rows.Scan(
+			&thread,
+			&a.Max,
+			&a.Actual,
+			&a.Reserved,
+			&a.Overspent,
+		)
+		if err != nil {
+			return err
+		}
+		if c := costs[thread]; c != nil {
+			c.Account = a
+			found[thread] = true
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return err
+	}
+	for thread := range costs {
+		if !found[thread] {
+			return notFound(thread)
+		}
+	}
+	return nil
 }
