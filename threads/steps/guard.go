@@ -107,10 +107,7 @@ func resultGuard(ctx context.Context, in Input) (Output, error) {
 		note:    note,
 		omitted: omitted,
 		accepts: p.Accepts,
-		sent:    map[string]string{},
-	}
-	if err := g.earlier(in.Conversation); err != nil {
-		return Output{}, err
+		lines:   in.Conversation,
 	}
 	results := []Guarded{}
 	stored := []StoredArtifact{}
@@ -119,7 +116,10 @@ func resultGuard(ctx context.Context, in Input) (Output, error) {
 		if r.Page {
 			budget = math.MaxInt32
 		}
-		out, a := g.result(&r.Result, budget)
+		out, a, err := g.result(&r.Result, budget)
+		if err != nil {
+			return Output{}, err
+		}
 		results = append(results, out)
 		if a != nil {
 			stored = append(stored, *a)
@@ -133,26 +133,42 @@ type guard struct {
 	usage         Usage
 	note, omitted string
 	accepts       []string
-	sent          map[string]string // content -> the call that has it
+	lines         []transcript.Line // of the conversation before
+	sent          map[string]string // content -> the call that has it; nil: not collected yet
 }
 
-// earlier collects the long results that the model has.
-func (g *guard) earlier(lines []transcript.Line) error {
-	for i := range lines {
-		switch lines[i].Event {
+// earlier collects the long results that the model has. A conversation has many results, and
+// most turns have no long one that could be equal to an earlier one: it is called for the first.
+func (g *guard) earlier() error {
+	if g.sent != nil {
+		return nil
+	}
+	g.sent = map[string]string{}
+	for i := range g.lines {
+		l := &g.lines[i]
+		switch l.Event {
 		case "tool_result":
+			// The content is not longer than the JSON that has it.
+			if !g.isLong(len(l.Data)) {
+				continue
+			}
 			var r toolResult
-			if err := decode(&lines[i], &r); err != nil {
+			if err := decode(l, &r); err != nil {
 				return err
 			}
 			g.remember(r.CallID, r.Content)
 		case "context_compacted":
-			if err := g.forget(&lines[i]); err != nil {
+			if err := g.forget(l); err != nil {
 				return err
 			}
 		}
 	}
 	return nil
+}
+
+// isLong reports whether a result of so many bytes is sent only once.
+func (g *guard) isLong(bytes int) bool {
+	return tokens(bytes) > g.cfg.SameAsTokens
 }
 
 // forget removes the results that the model does not read any more.
@@ -187,7 +203,7 @@ func (g *guard) remember(id string, content []message.Block) {
 // key identifies the content of a result that is long enough to be sent once; "" for
 // others.
 func (g *guard) key(content []message.Block) string {
-	if tokens(int(size(content))) <= g.cfg.SameAsTokens {
+	if !g.isLong(int(size(content))) {
 		return ""
 	}
 	b, err := json.Marshal(content)
@@ -206,7 +222,7 @@ func size(content []message.Block) int64 {
 }
 
 // result returns a result in at most budget tokens.
-func (g *guard) result(r *Result, budget int64) (Guarded, *StoredArtifact) {
+func (g *guard) result(r *Result, budget int64) (Guarded, *StoredArtifact, error) {
 	out := Guarded{
 		CallID:  r.CallID,
 		Ref:     r.Ref,
@@ -219,16 +235,23 @@ func (g *guard) result(r *Result, budget int64) (Guarded, *StoredArtifact) {
 		stored = g.cut(&out, int(budget)*4)
 	}
 	key := g.key(out.Content)
-	if key != "" &&
-		g.sent[key] != "" &&
-		g.sent[key] != r.CallID {
-		out.SameAs = g.sent[key]
-		b, _ := jsonx.Marshal(map[string]any{"same_as": out.SameAs}) // a text
-		out.Content = []message.Block{message.TextBlock(string(b))}
-		return out, nil
+	if key == "" {
+		return out, stored, nil
 	}
-	g.remember(r.CallID, out.Content)
-	return out, stored
+	if err := g.earlier(); err != nil {
+		return Guarded{}, nil, err
+	}
+	first := g.sent[key]
+	if first != "" && first != r.CallID {
+		out.SameAs = first
+		b, _ := jsonx.Marshal(map[string]any{"same_as": first}) // a text
+		out.Content = []message.Block{message.TextBlock(string(b))}
+		return out, nil, nil
+	}
+	if first == "" {
+		g.sent[key] = r.CallID
+	}
+	return out, stored, nil
 }
 
 func textBytes(content []message.Block) int {

@@ -10,6 +10,7 @@ import (
 	"github.com/ryeos/rye/internal/jsonx"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/threads/message"
+	"github.com/ryeos/rye/threads/transcript"
 )
 
 type guardedResults struct {
@@ -201,5 +202,34 @@ func TestGuardSameAs(t *testing.T) {
 	out, err := watchdog(t.Context(), Input{Conversation: lines(t, calls...), Services: services(t, nil)})
 	if err != nil || out.Data["hints"] != int64(1) {
 		t.Errorf("%v, %v", out, err)
+	}
+}
+
+// A conversation of short results is not decoded for a short result: each turn would read all
+// turns before it.
+func TestGuardReadsLongResultsOnly(t *testing.T) {
+	broken := func(n int) []transcript.Line {
+		data := `{"call_id":1,"x":"` + strings.Repeat("x", n) + `"}`
+		return []transcript.Line{{Event: "tool_result", Data: json.RawMessage(data)}}
+	}
+	long := numbered(30, 100)
+	for _, c := range []struct {
+		name   string
+		before int
+		text   string
+		read   bool
+	}{
+		{"short after long", 4000, "short", false},
+		{"long after short", 40, long, false},
+		{"long after long", 4000, long, true},
+	} {
+		p, err := object(map[string]any{"results": []any{textResult("1", c.text)}, "accepts": []string{"text"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = resultGuard(t.Context(), Input{Params: p, Services: services(t, nil), Conversation: broken(c.before)})
+		if (err != nil) != c.read {
+			t.Errorf("%s: %v", c.name, err)
+		}
 	}
 }
