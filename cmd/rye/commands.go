@@ -7,6 +7,7 @@ import (
 	"github.com/ryeos/rye/internal/cmd/bundle"
 	"github.com/ryeos/rye/internal/cmd/config"
 	"github.com/ryeos/rye/internal/cmd/doctor"
+	"github.com/ryeos/rye/internal/cmd/gateway"
 	"github.com/ryeos/rye/internal/cmd/graph"
 	"github.com/ryeos/rye/internal/cmd/hook"
 	"github.com/ryeos/rye/internal/cmd/items"
@@ -82,6 +83,7 @@ func commands(only string) []*cli.Command {
 		{"registry", registry.Command},
 		{"mcp", mcp.Command},
 		{"serve", serve.Command},
+		{"gateway", gateway.Command},
 		{"audit", packages.AuditCommand},
 		{"sbom", packages.SbomCommand},
 		{"tour", tour.Command},

@@ -75,6 +75,10 @@ search|Find items.`,
 		"thread": `thread|triage-01jd8x9a7b6c5d4e3f2g1h0j9k
 directive|directive:demo/triage sha256:4f3a9b2c1d0e4f3a9b2c1d0e4f3a9b2c1d0e4f3a9b2c1d0e4f3a9b2c1d0e4f3a
 turn 1|bash failed 4100 ms`,
+		"gateway keys": `k3f9a2bc|ci|operator|until 2027-02-28|/home/ada/work
+x8d1e0aa|a-colleague-with-a-long-name|viewer|revoked|all projects`,
+		"gateway audit": `2026-11-29T12:53:42Z|local local|POST /t/triage-01jd8x9a7b6c5d4e3f2g1h0j9k/decide|303|127.0.0.1
+2026-11-29T12:53:44Z|k3f9a2bc ci|POST /api/v1/threads|202|127.0.0.1`,
 		"server config": `file|/etc/rye/server.yaml
 gateway.addr|127.0.0.1:7340
 gateway.public_url|-`,

@@ -44,7 +44,7 @@ func TestLinkedModules(t *testing.T) {
 // TestServersAreInTheServer checks that rye links no package that serves people or machines over a
 // network for long: rye-server has them.
 func TestServersAreInTheServer(t *testing.T) {
-	servers := []string{"registry/server", "registry/witness", "internal/httpserve", "internal/markdown", "internal/serverconfig", "internal/servercmd", "internal/servercmd/config", "internal/servercmd/registry"}
+	servers := []string{"registry/server", "registry/witness", "internal/httpserve", "internal/markdown", "internal/serverconfig", "internal/servercmd", "internal/servercmd/config", "internal/servercmd/gateway", "internal/gateway", "internal/gateway/access", "internal/gateway/host", "internal/gateway/page", "internal/gateway/trail", "internal/servercmd/registry"}
 	for _, goos := range systems() {
 		packages := func(program string) []string {
 			return strings.Fields(string(goList(t, goos, "-deps", "./"+program)))

@@ -41,13 +41,15 @@ func layers() []layer {
 			{"cmd/rye-server", everything()},
 		}},
 		{"Commands", []entry{
-			{"internal/servercmd", set("internal/cli", "internal/cmd/self", "internal/servercmd/config", "internal/servercmd/registry")},
+			{"internal/servercmd", set("internal/cli", "internal/cmd/self", "internal/servercmd/config", "internal/servercmd/gateway", "internal/servercmd/registry")},
+			{"internal/servercmd/gateway", set("internal/cli", "internal/cmd/env", "internal/cmd/self", "internal/gateway", "internal/gateway/access", "internal/gateway/host", "internal/gateway/trail", "internal/project", "policy")},
 			{"internal/servercmd/config", set("internal/cli", "internal/cmd/env")},
 			{"internal/servercmd/registry", set("internal/cli", "internal/cmd/self", "registry/judge", "registry/server", "registry/wire", "registry/witness")},
 			{"internal/cmd/setup", everything()},
 			{"internal/cmd/bundle", everything()},
 			{"internal/cmd/config", everything()},
 			{"internal/cmd/doctor", everything()},
+			{"internal/cmd/gateway", set("internal/cli")},
 			{"internal/cmd/graph", everything()},
 			{"internal/cmd/hook", everything()},
 			{"internal/cmd/items", everything()},
@@ -76,6 +78,11 @@ func layers() []layer {
 			{"internal/liveview", set("threads/activity", "threads/transcript", "policy")},
 		}},
 		{"Surfaces", []entry{
+			{"internal/gateway", set("exec/graph", "internal/gateway/access", "internal/gateway/host", "internal/gateway/page", "internal/gateway/trail", "threads", "threads/transcript")},
+			{"internal/gateway/page", set("internal/gateway/host", "internal/gateway/trail", "threads", "threads/activity", "threads/waiting")},
+			{"internal/gateway/access", set("policy")},
+			{"internal/gateway/trail", set()},
+			{"internal/gateway/host", set("exec/graph", "internal/project", "item", "policy", "resolve", "threads", "threads/activity", "threads/control", "threads/store", "threads/threadhost", "threads/transcript", "threads/tree", "threads/waiting")},
 			{"mcpserve", set("primary/agent")},
 		}},
 		{"Opened project", []entry{
@@ -262,6 +269,9 @@ func thirdParty() map[string]map[string]bool {
 		"golang.org/x/term":                               set("internal/cli"),
 		"github.com/charmbracelet/x/ansi":                 set("internal/inline", "internal/mdterm"),
 		"github.com/charmbracelet/x/vt":                   set("internal/testing/vterm"),
+		"github.com/coder/websocket":                      set("internal/gateway"),
+		"github.com/danielgtaylor/huma/v2":                set("internal/gateway"),
+		"github.com/fsnotify/fsnotify":                    set("internal/gateway"),
 		"github.com/yuin/goldmark":                        set("internal/mdterm", "internal/markdown"),
 		"gopkg.in/yaml.v3":                                set("internal/yamlx"),
 		"modernc.org/sqlite":                              set("internal/sqlite"),
@@ -271,7 +281,7 @@ func thirdParty() map[string]map[string]bool {
 // testOnly are modules that only tests import, except for the parts of them that
 // thirdParty lists.
 func testOnly() map[string]bool {
-	return set("github.com/rogpeppe/go-internal", "github.com/charmbracelet/x/vt")
+	return set("github.com/chromedp/cdproto", "github.com/chromedp/chromedp", "github.com/rogpeppe/go-internal", "github.com/charmbracelet/x/vt")
 }
 
 func set(words ...string) map[string]bool {

@@ -134,6 +134,20 @@ func CommandTables() map[string]*Table {
 		"thread":        facts(),
 		"plan":          facts(),
 		"server config": facts(),
+		"gateway keys": list(
+			col("ID", 0, 8),
+			col("NAME", 0, 12),
+			col("ROLE", 0, 8),
+			col("STATE", 0, 10),
+			wide("PROJECTS"),
+		),
+		"gateway audit": list(
+			col("TIME", 0, 20),
+			mid("KEY", 0, 12),
+			wrap("REQUEST", 0, 20),
+			col("STATUS", 1, 6),
+			wide("ADDRESS"),
+		),
 		"waiting": list(number("N", 0), mid("DIRECTIVE", 0, 16), col("WAITING FOR YOU", 0, 20), number("AGE", 0), col("NAME", 2, 12),
 			wide("THREAD"), wide("CALL")),
 		"removed threads": bare(

@@ -4,6 +4,7 @@ import (
 	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/internal/cmd/self"
 	"github.com/ryeos/rye/internal/servercmd/config"
+	"github.com/ryeos/rye/internal/servercmd/gateway"
 	"github.com/ryeos/rye/internal/servercmd/registry"
 )
 
@@ -17,6 +18,7 @@ func Commands(string) []*cli.Command {
 			Usage: "serve and operate a registry of bundles",
 			Subs:  registry.Commands(),
 		},
+		gateway.Command(),
 		config.Command(),
 		self.VersionCommand(),
 		cli.CompleteCommand(),
