@@ -113,13 +113,6 @@ func missing(store wheels.Store, deps []lock.Dep) []lock.Dep {
 	})
 }
 
-// Outside returns an environment whose PATH has no directory of the project: a program that
-// a project brings must not get what the user's programs get.
-func (p *Project) Outside(environ []string) []string {
-	path, _ := proc.Lookup(environ, "PATH")
-	return proc.Merge(environ, []string{"PATH=" + proc.OutsidePath(path, p.Spaces.ProjectDir)})
-}
-
 // uv finds uv on the user's PATH, outside of the project.
 func (p *Project) uv(python string) (wheels.Uv, error) {
 	env := p.Outside(p.Env.Environ())

@@ -12,6 +12,7 @@ import (
 	"github.com/ryeos/rye/internal/credentials"
 	"github.com/ryeos/rye/internal/keychain"
 	"github.com/ryeos/rye/internal/mcpclient"
+	"github.com/ryeos/rye/internal/proc"
 	"github.com/ryeos/rye/internal/userdirs"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/primary/agent"
@@ -189,4 +190,11 @@ type ToolVerbs interface {
 // Keys finds and stores the keys of services for this user.
 func (e *Env) Keys() credentials.Keys {
 	return credentials.Keys{Getenv: e.Getenv, Dir: e.UserDirs().Config}
+}
+
+// Outside returns an environment whose PATH has no directory of the project: a program that
+// a project brings must not get what the user's programs get.
+func (p *Project) Outside(environ []string) []string {
+	path, _ := proc.Lookup(environ, "PATH")
+	return proc.Merge(environ, []string{"PATH=" + proc.OutsidePath(path, p.Spaces.ProjectDir)})
 }

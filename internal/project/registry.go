@@ -41,7 +41,9 @@ func (p *Project) newRegistries(files string, offline bool) *Registries {
 		expected: map[string][]client.Known{},
 		rules:    WithManifest(p.Rules, m),
 		now:      p.Env.Now,
-		remember: p.rememberRevocations,
+		remember: func(texts [][]byte) (*trust.Store, error) {
+			return p.rememberRevocations(texts)
+		},
 	}
 	r.Client = client.New(client.Params{
 		State:   p.RegistryState(),

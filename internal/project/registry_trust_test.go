@@ -23,7 +23,7 @@ func TestRevokedKeyDoesNotSign(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	clock := func() time.Time { return now }
 	p := &Project{Env: &Env{Now: clock, Getenv: func(string) string { return "" }}, Dirs: dirs}
-	p.TrustParams = trust.Params{UserDir: dirs.Trust(), StateDir: stateTrust(dirs), Now: clock}
+	p.TrustParams = trust.Params{UserDir: dirs.Trust(), StateDir: filepath.Join(dirs.State, "trust"), Now: clock}
 
 	key := sign.NewFileSigner(ed25519.NewKeyFromSeed(bytes.Repeat([]byte{1}, ed25519.SeedSize)), "test")
 	scope := doc.Scope{Kinds: []string{"tool"}, Namespaces: []string{"**"}, May: []string{"sign"}}
