@@ -10,6 +10,7 @@ import (
 
 	"github.com/ryeos/rye/exec"
 	"github.com/ryeos/rye/exec/graph/graphhost"
+	"github.com/ryeos/rye/internal/deps"
 	"github.com/ryeos/rye/internal/mcpclient"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/internal/surface"
@@ -27,7 +28,7 @@ func Parts() project.Parts {
 		Provide:      threadhost.Provide,
 		Approve:      threadhost.Approve,
 		Broker:       surface.OpenBroker,
-		Dependencies: project.ToolDependencies,
+		Dependencies: deps.OfTool,
 		Workspace:    surface.Workspace,
 	}
 }

@@ -28,7 +28,7 @@ func signers() map[string]string {
 		"internal/cmd/key.succession":            "runKeyRotate, with Recorder.Documents",
 		"internal/keychain.newGrantKey":          "Recorder.Documents",
 		"internal/keychain.AddGrant":             "Recorder.Documents",
-		"internal/project.PinRegistry":           "Recorder.Documents",
+		"internal/deps.PinRegistry":              "Recorder.Documents",
 		"registry/server.writeRotation":          "the key of a log, which signs checkpoints, not a user's key",
 		"registry/wire.Sign":                     "its callers",
 		"internal/keychain.describeRuntimeKey":   "Recorder.Documents",

@@ -3,11 +3,12 @@ package project
 import (
 	"bytes"
 	"context"
-	"github.com/ryeos/rye/lock/treehash"
 	"net/url"
 	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/ryeos/rye/lock/treehash"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/extract"
@@ -19,11 +20,11 @@ import (
 	"github.com/ryeos/rye/resolve/space"
 )
 
-// bundleCaps returns a function that lists what the items of a bundle request:
+// BundleCaps returns a function that lists what the items of a bundle request:
 // the permissions in their metadata, the hosts in a tool's configuration, what its
 // program may call, and the access that its sandbox states.
 // Files are read again unless the memo knows that they request what the lock has.
-func (p *Project) bundleCaps() func(context.Context, *source.Snapshot, []string) ([]string, error) {
+func (p *Project) BundleCaps() func(context.Context, *source.Snapshot, []string) ([]string, error) {
 	known := p.requests()
 	return func(ctx context.Context, s *source.Snapshot, guess []string) ([]string, error) {
 		table, err := p.Resolver.Table(ctx)

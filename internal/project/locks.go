@@ -150,7 +150,7 @@ func OfFiles(
 	sl, err := parseSpaceLock(
 		&SpaceLock{Space: space.Project, Files: files},
 		where,
-		p.knownLock(),
+		p.KnownLock(),
 	)
 	switch {
 	case sl == nil && err == nil:
@@ -187,8 +187,8 @@ func (sl *SpaceLock) Written() []byte {
 	return sl.Lock.Render()
 }
 
-// knownLock returns the lock of the project as it was read, or nil.
-func (p *Project) knownLock() *lock.Known {
+// KnownLock returns the lock of the project as it was read, or nil.
+func (p *Project) KnownLock() *lock.Known {
 	if p.Lock == nil {
 		return nil
 	}

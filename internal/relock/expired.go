@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/deps"
 	"github.com/ryeos/rye/internal/keychain"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/item"
@@ -66,7 +67,7 @@ func recorded(l *lock.Lock, it lock.Item) bool {
 // RefuseRevived returns an error if rye.lock has an entry that the last commit does
 // not have and whose key has expired: an edit of the lock must not make the key
 // usable again. It does nothing if the last commit has no lock.
-func RefuseRevived(ctx context.Context, x *project.Packages) error {
+func RefuseRevived(ctx context.Context, x *deps.Packages) error {
 	p := x.Project
 	if x.Space != space.Project ||
 		p.Lock == nil ||

@@ -8,6 +8,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/atomicfile"
+	"github.com/ryeos/rye/internal/deps"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/lock"
@@ -36,7 +37,7 @@ func openItems(ctx context.Context, p *project.Project, changed bool) (*itemLock
 	}
 	x := &itemLock{project: p, dir: p.Spaces.ProjectDir, lock: &lock.Lock{}}
 	x.left = func(refs []item.Ref) map[item.Ref]bool {
-		return p.LeftOut(ctx, refs)
+		return deps.LeftOut(ctx, p, refs)
 	}
 	if p.Lock != nil {
 		x.lock, x.before = p.Lock.Lock, p.Lock.Written()
@@ -119,7 +120,7 @@ func (x *itemLock) write(r *packages.Result) error {
 }
 
 // LockItems records the project's own tools in the lock as they are now.
-func LockItems(ctx context.Context, e *project.Env, x *project.Packages, r *packages.Result) error {
+func LockItems(ctx context.Context, e *project.Env, x *deps.Packages, r *packages.Result) error {
 	if x.Space != space.Project {
 		return nil
 	}
@@ -168,7 +169,7 @@ func LockItems(ctx context.Context, e *project.Env, x *project.Packages, r *pack
 }
 
 // CheckItems is LockItems that writes nothing: what it would change is stale.
-func CheckItems(ctx context.Context, e *project.Env, x *project.Packages) error {
+func CheckItems(ctx context.Context, e *project.Env, x *deps.Packages) error {
 	if x.Space != space.Project {
 		return nil
 	}
@@ -194,7 +195,7 @@ func CheckItems(ctx context.Context, e *project.Env, x *project.Packages) error 
 
 // FollowBundles brings the entries of tools up to date whose chains pass
 // through bundles that a verb changed. What changed elsewhere stays refused.
-func FollowBundles(ctx context.Context, c *project.Env, x *project.Packages, r *packages.Result) error {
+func FollowBundles(ctx context.Context, c *project.Env, x *deps.Packages, r *packages.Result) error {
 	if x.Space != space.Project || r == nil || len(r.Changes) == 0 {
 		return nil
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/atomicfile"
+	"github.com/ryeos/rye/internal/deps"
 	"github.com/ryeos/rye/internal/extract"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/item"
@@ -192,7 +193,7 @@ func dropDeleted(
 	}
 	left := map[item.Ref]bool{}
 	if root.OnDisk() {
-		left = p.LeftOut(ctx, gone)
+		left = deps.LeftOut(ctx, p, gone)
 	}
 	gone = slices.DeleteFunc(gone, func(ref item.Ref) bool {
 		return left[ref]

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/deps"
 	"github.com/ryeos/rye/internal/gitcmd"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/internal/relock"
@@ -62,7 +63,7 @@ func VerifyLock(ctx context.Context, p *project.Project, report *verify.Report, 
 		Lenient: p.Env.Unlocked,
 		Partial: partial,
 		Sparse: func(refs []item.Ref) map[item.Ref]bool {
-			return p.LeftOut(ctx, refs)
+			return deps.LeftOut(ctx, p, refs)
 		},
 		Vendored: p.Lock.ProjectFile != nil && p.Lock.ProjectFile.Vendor,
 		Caps:     project.ItemCaps,
@@ -197,7 +198,7 @@ func gossip(
 	old *lock.Lock,
 	report *verify.Report,
 ) {
-	r := p.Registries()
+	r := deps.RegistriesOf(p)
 	lists := map[string][]lock.Registry{lock.LockFile: p.Lock.Lock.Registries}
 	if old != nil {
 		lists[base+":"+lock.LockFile] = old.Registries
@@ -326,7 +327,7 @@ func knownSince(
 	var known time.Time
 	if p.Dirs.State != "" {
 		var err error
-		if known, err = packages.FirstSeen(p.SeenFile(), b); err != nil {
+		if known, err = packages.FirstSeen(deps.SeenFile(p), b); err != nil {
 			return known, err
 		}
 	}

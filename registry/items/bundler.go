@@ -6,6 +6,7 @@ import (
 	"github.com/ryeos/rye/bundle"
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec"
+	"github.com/ryeos/rye/internal/deps"
 	"github.com/ryeos/rye/internal/jsonx"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/internal/signing"
@@ -184,7 +185,7 @@ func (c bundlerCall) diff(ctx context.Context) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	x, err := registryItems{c.p}.packages(ctx, project.PackagesParams{Space: space.Project})
+	x, err := registryItems{c.p}.packages(ctx, deps.Params{Space: space.Project})
 	if err != nil {
 		return nil, err
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec"
 	"github.com/ryeos/rye/exec/graph/graphhost"
+	"github.com/ryeos/rye/internal/deps"
 	"github.com/ryeos/rye/internal/hidden"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/internal/search"
@@ -145,7 +146,7 @@ func (r registryItems) bundleOf(word, version string) (packages.Query, error) {
 	if version != "" {
 		word += "@" + version
 	}
-	full, err := r.p.Env.FullRegistryID(word)
+	full, err := deps.FullRegistryID(r.p.Env, word)
 	if err != nil {
 		return packages.Query{}, err
 	}
@@ -155,7 +156,7 @@ func (r registryItems) bundleOf(word, version string) (packages.Query, error) {
 	}
 	host, _, err := wire.ParseFull(q.ID.String())
 	if err == nil {
-		err = r.p.NeedPin(host)
+		err = deps.NeedPin(r.p, host)
 	}
 	return q, err
 }
@@ -165,7 +166,7 @@ func (r registryItems) bundleOf(word, version string) (packages.Query, error) {
 func (r registryItems) release(ctx context.Context, q packages.Query) (*packages.Release, error) {
 	var out *packages.Release
 	for _, s := range recordingSpaces(r.p) {
-		x, err := r.packages(ctx, project.PackagesParams{Space: s, Look: true})
+		x, err := r.packages(ctx, deps.Params{Space: s, Look: true})
 		if err != nil {
 			return nil, err
 		}
@@ -185,13 +186,13 @@ func (r registryItems) release(ctx context.Context, q packages.Query) (*packages
 }
 
 // packages opens the package manager of a space for one call of a server.
-func (r registryItems) packages(ctx context.Context, params project.PackagesParams) (*project.Packages, error) {
+func (r registryItems) packages(ctx context.Context, params deps.Params) (*deps.Packages, error) {
 	return servingPackages(ctx, *r.p.Env, params)
 }
 
-func servingPackages(ctx context.Context, env project.Env, params project.PackagesParams) (*project.Packages, error) {
+func servingPackages(ctx context.Context, env project.Env, params deps.Params) (*deps.Packages, error) {
 	env.Locked = env.KeepsLock()
-	return env.Packages(ctx, params)
+	return deps.Open(ctx, &env, params)
 }
 
 // itemOf returns the item of a release, judged as if the release were installed in the
@@ -364,7 +365,7 @@ func (r registryItems) add(ctx context.Context, it *agent.RegistryItem, review p
 		return err
 	}
 	mod := lock.Module{ID: id, Version: it.From.Version}
-	x, err := r.packages(ctx, project.PackagesParams{Space: space.User, Expect: map[lock.Module]item.Digest{mod: it.Manifest}})
+	x, err := r.packages(ctx, deps.Params{Space: space.User, Expect: map[lock.Module]item.Digest{mod: it.Manifest}})
 	if err != nil {
 		return err
 	}

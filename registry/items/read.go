@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/deps"
 	"github.com/ryeos/rye/internal/httpx"
 	"github.com/ryeos/rye/internal/openat"
 	"github.com/ryeos/rye/internal/project"
@@ -33,7 +34,7 @@ func MonitorRegistry(
 			return nil, nil, diag.New(diag.Usage, "reading flag --key: %w", err)
 		}
 	}
-	h, err := p.Registries().Host(ctx, host)
+	h, err := deps.RegistriesOf(p).Host(ctx, host)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -70,7 +71,7 @@ func MonitorRegistry(
 func VerifyRegistry(ctx context.Context, p *project.Project, where, key string) (*client.TreeReport, error) {
 	read := directoryReader(p.Env.Path(where))
 	if strings.Contains(where, "://") {
-		c, err := httpx.New(httpx.Params{Proxy: p.Proxy(where), AllowPrivate: hostOf(where), Now: p.Env.Now})
+		c, err := httpx.New(httpx.Params{Proxy: deps.Proxy(p, where), AllowPrivate: hostOf(where), Now: p.Env.Now})
 		if err != nil {
 			return nil, err
 		}
@@ -83,7 +84,7 @@ func VerifyRegistry(ctx context.Context, p *project.Project, where, key string) 
 	}
 	if key == "" {
 		key = named
-		pin, err := p.Registries().Pin(host)
+		pin, err := deps.RegistriesOf(p).Pin(host)
 		if err == nil && pin != nil {
 			key = pin.Key
 		}

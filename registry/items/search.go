@@ -8,6 +8,7 @@ import (
 
 	"github.com/ryeos/rye/bundle"
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/deps"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/internal/search"
 	"github.com/ryeos/rye/item"
@@ -152,7 +153,7 @@ func joinNotes(notes ...string) string {
 // registry, else all that the user pinned.
 func Hosts(p *project.Project, name string) []string {
 	if name == "" {
-		name = p.DefaultRegistry()
+		name = deps.DefaultRegistry(p)
 	}
 	if name == "" {
 		return p.Trust.Registries()
@@ -170,7 +171,7 @@ func registryBundles(
 	if len(hosts) == 0 {
 		return nil, nil, diag.New(diag.Usage, "searching registries: you pinned none").WithReason("registry_none")
 	}
-	all := p.Registries()
+	all := deps.RegistriesOf(p)
 	for _, name := range hosts {
 		found, wrong, err := listedBundles(ctx, all, name)
 		if wrong > 0 {
@@ -191,7 +192,7 @@ func registryBundles(
 // has something else than its form, which might be a text for a model.
 func listedBundles(
 	ctx context.Context,
-	all *project.Registries,
+	all *deps.Registries,
 	host string,
 ) (out []foundBundle, wrong int, err error) {
 	h, err := all.Host(ctx, host)
@@ -259,14 +260,14 @@ func registrySigner(p *project.Project, key string) Signer {
 // for a hit would show the registry what was searched.
 type signedTexts struct {
 	p      *project.Project
-	all    *project.Registries
-	opened []*project.Packages // of the spaces that would record a release
+	all    *deps.Registries
+	opened []*deps.Packages // of the spaces that would record a release
 }
 
 // describe sets the descriptions of hits whose signature by a trusted key is verified. Only
 // one release at a time is in memory.
 func describe(ctx context.Context, p *project.Project, hits []Hit) {
-	t := &signedTexts{p: p, all: p.Registries()}
+	t := &signedTexts{p: p, all: deps.RegistriesOf(p)}
 	defer t.close()
 	pages := map[lock.Module][]*Hit{}
 	for i := range hits {
@@ -344,7 +345,7 @@ func (t *signedTexts) open(ctx context.Context) error {
 	offline := *t.p.Env
 	offline.Offline = true
 	for _, s := range recordingSpaces(t.p) {
-		x, err := servingPackages(ctx, offline, project.PackagesParams{Space: s, Look: true})
+		x, err := servingPackages(ctx, offline, deps.Params{Space: s, Look: true})
 		if err != nil {
 			return err
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec"
+	"github.com/ryeos/rye/internal/deps"
 	"github.com/ryeos/rye/internal/jsonx"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/internal/search"
@@ -145,7 +146,7 @@ func (c registryCall) info(ctx context.Context) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	h, err := c.p.Registries().Host(ctx, host)
+	h, err := deps.RegistriesOf(c.p).Host(ctx, host)
 	if err != nil {
 		return nil, err
 	}

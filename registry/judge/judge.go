@@ -12,6 +12,7 @@ import (
 
 	"github.com/ryeos/rye/bundle"
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/deps"
 	"github.com/ryeos/rye/internal/extract"
 	"github.com/ryeos/rye/internal/itemcheck"
 	"github.com/ryeos/rye/internal/project"
@@ -228,7 +229,7 @@ func (j *registryJudge) items(ctx context.Context, c *rules.Content) error {
 			continue
 		}
 		c.Caps = append(c.Caps, project.ItemCaps(at, f.Data)...)
-		ref, _ := project.ItemOf(at, f.Data)
+		ref, _ := deps.ItemOf(at, f.Data)
 		if ref.IsZero() {
 			continue
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/atomicfile"
+	"github.com/ryeos/rye/internal/deps"
 	"github.com/ryeos/rye/internal/openat"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/item"
@@ -59,10 +60,10 @@ func DeviceToken(
 	host, ns string,
 	show func(client.DeviceCode),
 ) (string, error) {
-	if err := p.NeedPin(host); err != nil {
+	if err := deps.NeedPin(p, host); err != nil {
 		return "", err
 	}
-	h, err := p.Registries().Host(ctx, host)
+	h, err := deps.RegistriesOf(p).Host(ctx, host)
 	if err != nil {
 		return "", err
 	}
@@ -178,7 +179,7 @@ func BindNamespace(
 }
 
 func bindingsBase(p *project.Project, host string) atomicfile.Base {
-	return atomicfile.Private(path.Join(p.RegistryState(), client.DirName(host)))
+	return atomicfile.Private(path.Join(deps.RegistryState(p), client.DirName(host)))
 }
 
 func writeBindings(p *project.Project, host string, list []RegistryBinding) error {
@@ -205,7 +206,7 @@ func RegistryBindings(p *project.Project, host string) []RegistryBinding {
 // ForgetBindings forgets the namespaces that this account bound at a host. The registry
 // keeps the bindings.
 func ForgetBindings(p *project.Project, host string) error {
-	if err := p.NeedPin(host); err != nil {
+	if err := deps.NeedPin(p, host); err != nil {
 		return err
 	}
 	return writeBindings(p, host, []RegistryBinding{})
@@ -220,7 +221,7 @@ type RegistryKeys struct {
 
 // NamespaceKeys returns the keys of a namespace whose log entries are proven.
 func NamespaceKeys(ctx context.Context, p *project.Project, host, ns string) (*RegistryKeys, error) {
-	h, err := p.Registries().Host(ctx, host)
+	h, err := deps.RegistriesOf(p).Host(ctx, host)
 	if err != nil {
 		return nil, err
 	}

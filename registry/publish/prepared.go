@@ -16,6 +16,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/atomicfile"
+	"github.com/ryeos/rye/internal/deps"
 	"github.com/ryeos/rye/internal/openat"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/item"
@@ -43,7 +44,7 @@ func preparedName() *regexp.Regexp {
 // KeepPrepared keeps a packed bundle for a person to publish, and returns its id.
 func KeepPrepared(p *project.Project, b *PackedBundle) (string, error) {
 	id := strings.TrimPrefix(b.Archive, "sha256:")[:preparedLen]
-	err := atomicfile.Private(p.RegistryState()).Write(
+	err := atomicfile.Private(deps.RegistryState(p)).Write(
 		preparedDir+"/"+id+preparedExt,
 		b.archive,
 		0o600,
@@ -57,7 +58,7 @@ func KeepPrepared(p *project.Project, b *PackedBundle) (string, error) {
 // dropPrepared removes the oldest prepared publications beyond the limit, never the one with
 // the id. They can be prepared again.
 func dropPrepared(p *project.Project, keep string) error {
-	dir := filepath.Join(p.RegistryState(), preparedDir)
+	dir := filepath.Join(deps.RegistryState(p), preparedDir)
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return diag.New(diag.FileSystemError, "listing prepared bundles: %w", err)
@@ -82,7 +83,7 @@ func dropPrepared(p *project.Project, keep string) error {
 		)
 	})
 	for _, a := range all[:max(0, len(all)-maxPrepared+1)] {
-		err := atomicfile.Private(p.RegistryState()).Remove(preparedDir + "/" + a.name)
+		err := atomicfile.Private(deps.RegistryState(p)).Remove(preparedDir + "/" + a.name)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return diag.New(diag.FileSystemError, "removing an old prepared bundle: %w", err)
 		}
@@ -102,7 +103,7 @@ func PreparedBundle(
 	if !preparedName().MatchString(id) {
 		return nil, diag.New(diag.Usage, "reading the prepared bundle %q: an id has %d hexadecimal digits", id, preparedLen)
 	}
-	at := filepath.Join(p.RegistryState(), preparedDir, id+preparedExt)
+	at := filepath.Join(deps.RegistryState(p), preparedDir, id+preparedExt)
 	archive, err := openat.ReadRegular(at, wire.MaxArchive)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

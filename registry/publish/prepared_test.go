@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ryeos/rye/internal/deps"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/item"
 )
@@ -15,7 +16,7 @@ import (
 func TestKeepPrepared(t *testing.T) {
 	p := &project.Project{Env: &project.Env{}}
 	p.Dirs.State = t.TempDir()
-	dir := filepath.Join(p.RegistryState(), preparedDir)
+	dir := filepath.Join(deps.RegistryState(p), preparedDir)
 	var last string
 	for i := range maxPrepared + 5 {
 		b := &PackedBundle{Host: "rye.example", ID: "acme/x", archive: fmt.Append(nil, i)}

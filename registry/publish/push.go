@@ -11,6 +11,7 @@ import (
 
 	"github.com/ryeos/rye/bundle"
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/deps"
 	"github.com/ryeos/rye/internal/extract"
 	"github.com/ryeos/rye/internal/importing"
 	"github.com/ryeos/rye/internal/itemcheck"
@@ -128,7 +129,7 @@ func entrypoint(ref item.Ref) string {
 // slashes, and the major version from 2 on.
 func itemBundleID(p *project.Project, in ItemBundle, version string) (string, error) {
 	if in.As != "" {
-		full, err := p.Env.FullRegistryID(in.As)
+		full, err := deps.FullRegistryID(p.Env, in.As)
 		if err == nil {
 			_, _, err = wire.ParseFull(full)
 		}
@@ -142,7 +143,7 @@ func itemBundleID(p *project.Project, in ItemBundle, version string) (string, er
 	host := in.Host
 	ns := in.Namespace
 	if host == "" {
-		host = p.DefaultRegistry()
+		host = deps.DefaultRegistry(p)
 	}
 	pinned := p.Trust.Registries()
 	if host == "" && len(pinned) == 1 {

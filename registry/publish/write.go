@@ -3,10 +3,12 @@ package publish
 import (
 	"bytes"
 	"context"
-	"github.com/ryeos/rye/lock/treehash"
 	"path"
 	"strings"
 	"time"
+
+	"github.com/ryeos/rye/internal/deps"
+	"github.com/ryeos/rye/lock/treehash"
 
 	"github.com/ryeos/rye/bundle"
 	"github.com/ryeos/rye/diag"
@@ -49,7 +51,7 @@ func (b *PackedBundle) Full() string {
 // PackBundle packs the bundle in a directory under an id of a registry: as, or the name in
 // its rye.yaml. It has the version of its signed manifest.
 func PackBundle(ctx context.Context, p *project.Project, dir, as string) (*PackedBundle, error) {
-	cache, err := p.Env.SourceCache()
+	cache, err := deps.SourceCache(p.Env)
 	if err != nil {
 		return nil, err
 	}
@@ -292,7 +294,7 @@ func judgeParams(e *project.Env) judge.Params {
 
 // askRegistry reads what a registry serves about a namespace and a bundle.
 func askRegistry(ctx context.Context, p *project.Project, v *rules.Preview) error {
-	h, err := p.Registries().Host(ctx, v.Host)
+	h, err := deps.RegistriesOf(p).Host(ctx, v.Host)
 	if err != nil {
 		return err
 	}
@@ -333,7 +335,7 @@ func SetReleaseState(
 	p *project.Project,
 	action, id, version, reason string,
 ) (*RegistryChange, error) {
-	full, err := p.Env.FullRegistryID(id)
+	full, err := deps.FullRegistryID(p.Env, id)
 	if err != nil {
 		return nil, err
 	}
@@ -402,10 +404,10 @@ func openForChange(
 	p *project.Project,
 	host string,
 ) (*client.Host, sign.Signer, error) {
-	if err := p.NeedPin(host); err != nil {
+	if err := deps.NeedPin(p, host); err != nil {
 		return nil, nil, err
 	}
-	h, err := p.Registries().Host(ctx, host)
+	h, err := deps.RegistriesOf(p).Host(ctx, host)
 	if err != nil {
 		return nil, nil, err
 	}

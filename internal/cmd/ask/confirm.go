@@ -7,7 +7,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/internal/cmd/view"
-	"github.com/ryeos/rye/internal/project"
+	"github.com/ryeos/rye/internal/deps"
 	"github.com/ryeos/rye/packages"
 	"github.com/ryeos/rye/sign"
 )
@@ -31,7 +31,7 @@ func SSHKey(c *cli.Call, keys []sign.SSHKey) (int, error) {
 
 // ConfirmChanges returns a function that shows what bundles bring and asks the user
 // to accept it. Without a terminal only --yes accepts.
-func ConfirmChanges(c *cli.Call, x *project.Packages, yes bool, doing string) packages.Approve {
+func ConfirmChanges(c *cli.Call, x *deps.Packages, yes bool, doing string) packages.Approve {
 	return func(wider []packages.Change) error {
 		switch {
 		case yes:

@@ -13,6 +13,7 @@ import (
 	"github.com/ryeos/rye/internal/atomicfile"
 	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/internal/cmd/env"
+	"github.com/ryeos/rye/internal/deps"
 	"github.com/ryeos/rye/internal/openat"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/internal/signing"
@@ -118,10 +119,10 @@ func runBundleCreate(ctx context.Context, c *cli.Call, o *bundleCreateOptions) e
 	if err != nil {
 		return err
 	}
-	if err := project.CheckEntrypoint(ctx, h, body); err != nil {
+	if err := deps.CheckEntrypoint(ctx, h, body); err != nil {
 		return err
 	}
-	if err := project.CheckItems(ctx, h, dir, body); err != nil {
+	if err := deps.CheckItems(ctx, h, dir, body); err != nil {
 		return err
 	}
 	signer, err := h.Keys.SignerFor(ctx, "release")

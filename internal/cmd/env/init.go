@@ -8,7 +8,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/atomicfile"
-	"github.com/ryeos/rye/internal/project"
+	"github.com/ryeos/rye/internal/deps"
 	"github.com/ryeos/rye/internal/yamlx"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/lock"
@@ -56,7 +56,7 @@ func InitProject(dir, name string) ([]string, error) {
 		return fail(err)
 	}
 	for _, name := range []string{".gitattributes", ".gitignore"} {
-		changed, err := project.AddLines(dir, name, initLines()[name])
+		changed, err := deps.AddLines(dir, name, initLines()[name])
 		if err != nil {
 			return fail(err)
 		}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/internal/cmd/view"
+	"github.com/ryeos/rye/internal/deps"
 	"github.com/ryeos/rye/packages"
 )
 
@@ -16,7 +17,7 @@ func ShowInfo(ctx context.Context, c *cli.Call, o *PackageOptions) error {
 		return err
 	}
 	defer x.Close()
-	name, err := Of(c).FullRegistryID(c.Arg(0))
+	name, err := deps.FullRegistryID(Of(c), c.Arg(0))
 	if err != nil {
 		return err
 	}

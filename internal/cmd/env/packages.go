@@ -6,6 +6,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/internal/cmd/view"
+	"github.com/ryeos/rye/internal/deps"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/internal/relock"
 	"github.com/ryeos/rye/item"
@@ -60,9 +61,9 @@ func PackagesEnv(c *cli.Call, o *PackageOptions) *project.Env {
 
 // OpenPackages opens the bundles of a space and shows the progress of fetching.
 // Packages.Close must be called by commands that write.
-func OpenPackages(ctx context.Context, c *cli.Call, o *PackageOptions) (*project.Packages, error) {
+func OpenPackages(ctx context.Context, c *cli.Call, o *PackageOptions) (*deps.Packages, error) {
 	bar := NewProgress(c)
-	return PackagesEnv(c, o).Packages(ctx, project.PackagesParams{
+	return deps.Open(ctx, PackagesEnv(c, o), deps.Params{
 		Space:    o.Space,
 		Progress: bar.event,
 		Done:     bar.clear,
@@ -77,10 +78,10 @@ func ChangePackages(
 	ctx context.Context,
 	c *cli.Call,
 	o *PackageOptions,
-	change func(x *project.Packages) (*packages.Result, error),
+	change func(x *deps.Packages) (*packages.Result, error),
 ) error {
 	e := PackagesEnv(c, o)
-	follow := func(ctx context.Context, x *project.Packages, r *packages.Result) error {
+	follow := func(ctx context.Context, x *deps.Packages, r *packages.Result) error {
 		return relock.FollowBundles(ctx, e, x, r)
 	}
 	return changeAnd(ctx, c, o, follow, change)
@@ -92,17 +93,17 @@ func ChangeAndLock(
 	ctx context.Context,
 	c *cli.Call,
 	o *PackageOptions,
-	change func(x *project.Packages) (*packages.Result, error),
+	change func(x *deps.Packages) (*packages.Result, error),
 ) error {
 	e := PackagesEnv(c, o)
-	follow := func(ctx context.Context, x *project.Packages, r *packages.Result) error {
+	follow := func(ctx context.Context, x *deps.Packages, r *packages.Result) error {
 		return relock.LockItems(ctx, e, x, r)
 	}
 	return changeAnd(ctx, c, o, follow, change)
 }
 
-func changeAnd(ctx context.Context, c *cli.Call, o *PackageOptions, follow func(context.Context, *project.Packages, *packages.Result) error,
-	change func(x *project.Packages) (*packages.Result, error)) error {
+func changeAnd(ctx context.Context, c *cli.Call, o *PackageOptions, follow func(context.Context, *deps.Packages, *packages.Result) error,
+	change func(x *deps.Packages) (*packages.Result, error)) error {
 	x, err := OpenPackages(ctx, c, o)
 	if err != nil {
 		return err
@@ -124,7 +125,7 @@ func changeAnd(ctx context.Context, c *cli.Call, o *PackageOptions, follow func(
 
 // ParseQuery reads SOURCE[@VERSION] with the default registry filled in.
 func ParseQuery(c *cli.Call, word string) (packages.Query, error) {
-	full, err := Of(c).FullRegistryID(word)
+	full, err := deps.FullRegistryID(Of(c), word)
 	if err != nil {
 		return packages.Query{}, err
 	}

@@ -16,8 +16,8 @@ import (
 	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/internal/cmd/ask"
 	"github.com/ryeos/rye/internal/cmd/env"
+	"github.com/ryeos/rye/internal/deps"
 	"github.com/ryeos/rye/internal/openat"
-	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/packages"
 	"github.com/ryeos/rye/packages/source"
 )
@@ -47,7 +47,7 @@ of installed bundles from .gitignore. Vendored bundles are verified like all oth
 }
 
 func runVendor(ctx context.Context, c *cli.Call, o *vendorOptions) error {
-	return env.ChangePackages(ctx, c, &o.PackageOptions, func(x *project.Packages) (*packages.Result, error) {
+	return env.ChangePackages(ctx, c, &o.PackageOptions, func(x *deps.Packages) (*packages.Result, error) {
 		r, err := x.Vendor(
 			ctx,
 			!o.off,
@@ -59,7 +59,7 @@ func runVendor(ctx context.Context, c *cli.Call, o *vendorOptions) error {
 		if o.off {
 			return r, x.IgnoreInstalled()
 		}
-		return r, removeLine(x.Base, ".gitignore", project.BundlesIgnored)
+		return r, removeLine(x.Base, ".gitignore", deps.BundlesIgnored)
 	})
 }
 
@@ -101,7 +101,7 @@ func cacheInfoCommand() *cli.Command {
 		Examples: []string{"rye cache info"},
 		Codes:    []diag.Code{diag.FileSystemError},
 		Run: func(ctx context.Context, c *cli.Call) error {
-			cache, err := env.Of(c).SourceCache()
+			cache, err := deps.SourceCache(env.Of(c))
 			if err != nil {
 				return err
 			}
@@ -162,7 +162,7 @@ fetches removed packages of Python tools.`,
 }
 
 func runCacheGC(ctx context.Context, c *cli.Call, o *cacheGCOptions) error {
-	cache, err := env.Of(c).SourceCache()
+	cache, err := deps.SourceCache(env.Of(c))
 	if err != nil {
 		return err
 	}
@@ -205,7 +205,7 @@ func cacheVerifyCommand() *cli.Command {
 }
 
 func runCacheVerify(ctx context.Context, c *cli.Call, o *cacheVerifyOptions) error {
-	cache, err := env.Of(c).SourceCache()
+	cache, err := deps.SourceCache(env.Of(c))
 	if err != nil {
 		return err
 	}

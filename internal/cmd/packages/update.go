@@ -9,7 +9,7 @@ import (
 	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/internal/cmd/ask"
 	"github.com/ryeos/rye/internal/cmd/env"
-	"github.com/ryeos/rye/internal/project"
+	"github.com/ryeos/rye/internal/deps"
 	"github.com/ryeos/rye/packages"
 )
 
@@ -43,7 +43,7 @@ the lines that differ.`,
 			if o.dryRun {
 				change = env.ChangePackages
 			}
-			return change(ctx, c, &o.PackageOptions, func(x *project.Packages) (*packages.Result, error) {
+			return change(ctx, c, &o.PackageOptions, func(x *deps.Packages) (*packages.Result, error) {
 				return x.Update(ctx, packages.UpdateParams{Names: c.Args, Plan: o.dryRun, Approve: ask.ConfirmChanges(c, x, o.Yes, "updating")})
 			})
 		},

@@ -7,6 +7,7 @@ import (
 	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/internal/cmd/ask"
 	"github.com/ryeos/rye/internal/cmd/env"
+	"github.com/ryeos/rye/internal/deps"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/internal/relock"
 	"github.com/ryeos/rye/item"
@@ -81,7 +82,7 @@ func runAdd(ctx context.Context, c *cli.Call, o *addOptions) error {
 	}
 	o.Expect = map[lock.Module]item.Digest{}
 	for {
-		err := env.ChangeAndLock(ctx, c, &o.PackageOptions, func(x *project.Packages) (*packages.Result, error) {
+		err := env.ChangeAndLock(ctx, c, &o.PackageOptions, func(x *deps.Packages) (*packages.Result, error) {
 			return x.Add(ctx, packages.AddParams{Queries: queries, Approve: ask.ConfirmChanges(c, x, o.Yes, "adding")})
 		})
 		m, unknown := unknownSigner(err)
@@ -111,7 +112,7 @@ other bundle requires leave rye.lock and the space; rye.sum keeps their digests.
 		Codes:    env.PackageCodes(diag.AmbiguousItem),
 		Flags:    env.PackageFlags(&o),
 		Run: func(ctx context.Context, c *cli.Call) error {
-			return env.ChangeAndLock(ctx, c, &o, func(x *project.Packages) (*packages.Result, error) {
+			return env.ChangeAndLock(ctx, c, &o, func(x *deps.Packages) (*packages.Result, error) {
 				return x.Remove(ctx, c.Args)
 			})
 		},
@@ -151,7 +152,7 @@ rye.lock does not match rye.yaml.`,
 func runLock(ctx context.Context, c *cli.Call, o *lockOptions) error {
 	e := env.PackagesEnv(c, &o.PackageOptions)
 	if !o.check && !e.KeepsLock() {
-		return env.ChangeAndLock(ctx, c, &o.PackageOptions, func(x *project.Packages) (*packages.Result, error) {
+		return env.ChangeAndLock(ctx, c, &o.PackageOptions, func(x *deps.Packages) (*packages.Result, error) {
 			if err := relock.RefuseRevived(ctx, x); err != nil {
 				return nil, err
 			}
@@ -201,7 +202,7 @@ needs the network only for bundles that are not in the cache.`,
 }
 
 func runSync(ctx context.Context, c *cli.Call, o *syncOptions) error {
-	return env.ChangePackages(ctx, c, &o.PackageOptions, func(x *project.Packages) (*packages.Result, error) {
+	return env.ChangePackages(ctx, c, &o.PackageOptions, func(x *deps.Packages) (*packages.Result, error) {
 		e := env.PackagesEnv(c, &o.PackageOptions)
 		if e.KeepsLock() && !o.frozen && !o.Locked {
 			if _, err := x.CheckLock(ctx); err != nil {
@@ -225,7 +226,7 @@ func syncWheels(ctx context.Context, c *cli.Call, o *env.PackageOptions) error {
 	if err != nil {
 		return err
 	}
-	n, err := h.SyncWheels(ctx)
+	n, err := deps.SyncWheels(ctx, h)
 	if n > 0 {
 		c.UI.Note("fetched %s of Python tools", cli.Plural(n, "package"))
 	}
@@ -248,7 +249,7 @@ func PruneCommand() *cli.Command {
 		Codes:    []diag.Code{diag.FileSystemError, diag.LockStale},
 		Flags:    env.PackageFlags(&o.PackageOptions, cli.Bool(&o.dryRun, "dry-run", "show what would be removed and change nothing")),
 		Run: func(ctx context.Context, c *cli.Call) error {
-			return env.ChangePackages(ctx, c, &o.PackageOptions, func(x *project.Packages) (*packages.Result, error) {
+			return env.ChangePackages(ctx, c, &o.PackageOptions, func(x *deps.Packages) (*packages.Result, error) {
 				return x.Prune(ctx, o.dryRun)
 			})
 		},

@@ -10,6 +10,7 @@ import (
 	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/internal/cmd/complete"
 	"github.com/ryeos/rye/internal/cmd/env"
+	"github.com/ryeos/rye/internal/deps"
 	"github.com/ryeos/rye/internal/openat"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/item"
@@ -85,7 +86,7 @@ func runRegistryPublish(ctx context.Context, c *cli.Call, o *registryPublishOpti
 	}
 	as := o.as
 	if as != "" {
-		if as, err = e.FullRegistryID(as); err != nil {
+		if as, err = deps.FullRegistryID(e, as); err != nil {
 			return err
 		}
 	}

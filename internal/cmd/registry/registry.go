@@ -9,6 +9,7 @@ import (
 	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/internal/cmd/ask"
 	"github.com/ryeos/rye/internal/cmd/env"
+	"github.com/ryeos/rye/internal/deps"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/trust/doc"
 )
@@ -87,7 +88,7 @@ func runRegistryAdd(ctx context.Context, c *cli.Call, o *registryAddOptions) err
 		return err
 	}
 	if o.logKey == "" {
-		offer, err := h.OfferRegistry(ctx, host, o.addresses)
+		offer, err := deps.OfferRegistry(ctx, h, host, o.addresses)
 		if err != nil {
 			return err
 		}
@@ -96,7 +97,7 @@ func runRegistryAdd(ctx context.Context, c *cli.Call, o *registryAddOptions) err
 		}
 		o.logKey = offer.Key
 	}
-	at, err := h.PinRegistry(ctx, doc.RegistryParams{
+	at, err := deps.PinRegistry(ctx, h, doc.RegistryParams{
 		Host:      host,
 		LogKey:    o.logKey,
 		Addresses: o.addresses,
@@ -113,7 +114,7 @@ func runRegistryAdd(ctx context.Context, c *cli.Call, o *registryAddOptions) err
 }
 
 // confirmRegistry shows the log key that a registry names, and asks.
-func confirmRegistry(c *cli.Call, offer project.OfferedRegistry) error {
+func confirmRegistry(c *cli.Call, offer deps.OfferedRegistry) error {
 	if c.UI.AsJSON || !c.Isatty(c.Stdin) {
 		return diag.New(diag.ConsentRequired, "adding registry %s: a person confirms its log key, and this process has no terminal", offer.Host).
 			WithReason("registry_log_key").
@@ -136,7 +137,7 @@ func registryListCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			list, err := h.PinnedRegistries()
+			list, err := deps.PinnedRegistries(h)
 			if err != nil {
 				return err
 			}
@@ -148,7 +149,7 @@ func registryListCommand() *cli.Command {
 	}
 }
 
-func showRegistries(u *cli.UI, list []project.PinnedRegistry) {
+func showRegistries(u *cli.UI, list []deps.PinnedRegistry) {
 	if len(list) == 0 {
 		u.Out("no registry is pinned; rye registry add HOST pins one")
 		return
@@ -191,7 +192,7 @@ Files always have the whole id, so that no default changes what a project uses.`
 			if err != nil {
 				return err
 			}
-			at, err := h.UseRegistry(c.Arg(0))
+			at, err := deps.UseRegistry(h, c.Arg(0))
 			if err != nil {
 				return err
 			}
@@ -220,7 +221,7 @@ usable. Evidence against the registry stays.`,
 			if err != nil {
 				return err
 			}
-			if err := h.UnpinRegistry(c.Arg(0)); err != nil {
+			if err := deps.UnpinRegistry(h, c.Arg(0)); err != nil {
 				return err
 			}
 			return c.UI.Show(
@@ -251,7 +252,7 @@ log must still contain those.`,
 			if err != nil {
 				return err
 			}
-			at, err := h.ForgiveRegistry(c.Arg(0), c.Path(evidence))
+			at, err := deps.ForgiveRegistry(h, c.Arg(0), c.Path(evidence))
 			if err != nil {
 				return err
 			}

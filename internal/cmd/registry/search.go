@@ -9,6 +9,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/internal/cmd/env"
+	"github.com/ryeos/rye/internal/deps"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/internal/search"
 	"github.com/ryeos/rye/packages"
@@ -112,7 +113,7 @@ the files into a new directory.`,
 		),
 		Flags: []cli.Flag{cli.String(&to, "to", "write the files into the new directory `DIR`")},
 		Run: func(ctx context.Context, c *cli.Call) error {
-			name, err := env.Of(c).FullRegistryID(c.Arg(0))
+			name, err := deps.FullRegistryID(env.Of(c), c.Arg(0))
 			if err != nil {
 				return err
 			}

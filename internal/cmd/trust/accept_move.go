@@ -7,7 +7,7 @@ import (
 	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/internal/cmd/ask"
 	"github.com/ryeos/rye/internal/cmd/env"
-	"github.com/ryeos/rye/internal/project"
+	"github.com/ryeos/rye/internal/deps"
 	"github.com/ryeos/rye/packages"
 )
 
@@ -24,7 +24,7 @@ and new tools, directives and permissions need your yes. Then rye.lock and rye.s
 		Codes:    env.PackageCodes(diag.ConsentRequired),
 		Flags:    env.ConsentFlags(&o),
 		Run: func(ctx context.Context, c *cli.Call) error {
-			return env.ChangePackages(ctx, c, &o.PackageOptions, func(x *project.Packages) (*packages.Result, error) {
+			return env.ChangePackages(ctx, c, &o.PackageOptions, func(x *deps.Packages) (*packages.Result, error) {
 				return x.AcceptMove(
 					ctx,
 					c.Arg(0),

@@ -1,4 +1,4 @@
-package project
+package deps
 
 import (
 	"context"
@@ -9,14 +9,15 @@ import (
 	"github.com/ryeos/rye/exec"
 	"github.com/ryeos/rye/internal/pep723"
 	"github.com/ryeos/rye/internal/proc"
+	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/internal/wheels"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/lock"
 )
 
-// ToolDependencies returns the wheels of a Python tool for its lock entry. The wheels of an
+// OfTool returns the wheels of a Python tool for its lock entry. The wheels of an
 // entry of the same bytes stay. Others are resolved only by commands that change the lock.
-func ToolDependencies(ctx context.Context, p *Project, c *exec.Chain) ([]lock.Dep, error) {
+func OfTool(ctx context.Context, p *project.Project, c *exec.Chain) ([]lock.Dep, error) {
 	tool := c.Tool()
 	block, err := exec.Script(tool)
 	if block == nil || err != nil || len(block.Requirements) == 0 {
@@ -35,13 +36,14 @@ func ToolDependencies(ctx context.Context, p *Project, c *exec.Chain) ([]lock.De
 		}
 		return old, nil
 	}
-	return p.resolveDeps(ctx, c, block, old)
+	return resolveDeps(ctx, p, c, block, old)
 }
 
 // resolveDeps resolves the requirements of a tool and fetches the wheels. With locked
 // wheels it adds only wheels of the same versions that this machine needs.
-func (p *Project) resolveDeps(
+func resolveDeps(
 	ctx context.Context,
+	p *project.Project,
 	c *exec.Chain,
 	block *pep723.Block,
 	old []lock.Dep,
@@ -65,7 +67,7 @@ func (p *Project) resolveDeps(
 	if old != nil && len(missing(store, old)) == 0 {
 		return old, nil
 	}
-	uv, err := p.uv(python)
+	uv, err := uv(p, python)
 	if err != nil {
 		return old, err
 	}
@@ -81,7 +83,7 @@ func (p *Project) resolveDeps(
 	for _, w := range found {
 		d, err := item.ParseDigest("sha256:" + w.SHA256)
 		if err == nil {
-			err = store.Fetch(ctx, w, p.Proxy(w.URL))
+			err = store.Fetch(ctx, w, Proxy(p, w.URL))
 		}
 		if err != nil {
 			return old, err
@@ -114,7 +116,7 @@ func missing(store wheels.Store, deps []lock.Dep) []lock.Dep {
 }
 
 // uv finds uv on the user's PATH, outside of the project.
-func (p *Project) uv(python string) (wheels.Uv, error) {
+func uv(p *project.Project, python string) (wheels.Uv, error) {
 	env := p.Outside(p.Env.Environ())
 	program, err := proc.LookPath("uv", env)
 	if err != nil {
@@ -124,7 +126,7 @@ func (p *Project) uv(python string) (wheels.Uv, error) {
 }
 
 // Proxy returns the proxy that the user's environment names for a URL, "" for none.
-func (p *Project) Proxy(url string) string {
+func Proxy(p *project.Project, url string) string {
 	for _, name := range []string{"HTTPS_PROXY", "https_proxy"} {
 		v := p.Env.Getenv(name)
 		if v != "" && strings.HasPrefix(url, "https:") {
@@ -136,7 +138,7 @@ func (p *Project) Proxy(url string) string {
 
 // SyncWheels fetches the locked wheels of the project's tools that this machine lacks. It
 // resolves nothing: a wheel that is not locked is an error.
-func (p *Project) SyncWheels(ctx context.Context) (fetched int, err error) {
+func SyncWheels(ctx context.Context, p *project.Project) (fetched int, err error) {
 	if p.Lock == nil {
 		return 0, nil
 	}
@@ -144,7 +146,7 @@ func (p *Project) SyncWheels(ctx context.Context) (fetched int, err error) {
 		if len(entry.Deps) == 0 {
 			continue
 		}
-		n, err := p.syncTool(ctx, entry)
+		n, err := syncTool(ctx, p, entry)
 		if fetched += n; err != nil {
 			return fetched, diag.Doing("fetching the packages of "+entry.Ref.String(), err)
 		}
@@ -152,7 +154,7 @@ func (p *Project) SyncWheels(ctx context.Context) (fetched int, err error) {
 	return fetched, nil
 }
 
-func (p *Project) syncTool(ctx context.Context, entry lock.Item) (int, error) {
+func syncTool(ctx context.Context, p *project.Project, entry lock.Item) (int, error) {
 	c, err := p.Executor.Walk(ctx, entry.Ref)
 	if err != nil {
 		return 0, err
@@ -166,7 +168,7 @@ func (p *Project) syncTool(ctx context.Context, entry lock.Item) (int, error) {
 	if len(lacks) == 0 {
 		return 0, nil
 	}
-	uv, err := p.uv(python)
+	uv, err := uv(p, python)
 	if err != nil {
 		return 0, err
 	}
@@ -179,7 +181,7 @@ func (p *Project) syncTool(ctx context.Context, entry lock.Item) (int, error) {
 			return i, diag.New(diag.MissingDependency, "%s %s: rye.lock has no wheel for this machine (%s)", w.Name, w.Version, py.Tag).
 				WithReason("other_platform")
 		}
-		err := store.Fetch(ctx, w, p.Proxy(w.URL))
+		err := store.Fetch(ctx, w, Proxy(p, w.URL))
 		if err != nil {
 			return i, err
 		}

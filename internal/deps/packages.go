@@ -1,4 +1,4 @@
-package project
+package deps
 
 import (
 	"cmp"
@@ -14,6 +14,7 @@ import (
 	"github.com/ryeos/rye/internal/atomicfile"
 	"github.com/ryeos/rye/internal/openat"
 	"github.com/ryeos/rye/internal/proc"
+	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/lock"
 	"github.com/ryeos/rye/packages"
@@ -23,8 +24,8 @@ import (
 	"github.com/ryeos/rye/resolve/space"
 )
 
-// PackagesParams selects the bundles to work on.
-type PackagesParams struct {
+// Params selects the bundles to work on.
+type Params struct {
 	Space    space.Name                  // "" is the project
 	Progress func(packages.Event)        // may be nil
 	Done     func()                      // called by close; may be nil
@@ -35,7 +36,7 @@ type PackagesParams struct {
 // Packages is the package manager of one space of an opened project.
 type Packages struct {
 	*packages.Engine
-	Project    *Project
+	Project    *project.Project
 	cache      *source.Cache
 	registries *Registries
 	Base       string
@@ -44,9 +45,9 @@ type Packages struct {
 	done       func()
 }
 
-// Packages opens the package manager of a space. Its Close must follow.
-func (e *Env) Packages(ctx context.Context, p PackagesParams) (*Packages, error) {
-	h, err := e.Open(ctx, Lenient)
+// Open opens the package manager of a space. Its Close must follow.
+func Open(ctx context.Context, e *project.Env, p Params) (*Packages, error) {
+	h, err := e.Open(ctx, project.Lenient)
 	if err != nil {
 		return nil, err
 	}
@@ -54,20 +55,20 @@ func (e *Env) Packages(ctx context.Context, p PackagesParams) (*Packages, error)
 	outside := p.Look && x.Space == space.Project && h.Spaces.ProjectDir == ""
 	if outside {
 		x.Base, x.files = e.Base, e.Base
-	} else if x.Base, x.files, err = h.packageFolders(x.Space); err != nil {
+	} else if x.Base, x.files, err = packageFolders(h, x.Space); err != nil {
 		return nil, err
 	}
 	if x.Space == space.Project && !outside {
-		if err := h.notLeftOut(ctx); err != nil {
+		if err := notLeftOut(ctx, h); err != nil {
 			return nil, err
 		}
 	}
-	if x.cache, err = e.SourceCache(); err != nil {
+	if x.cache, err = SourceCache(e); err != nil {
 		return nil, err
 	}
 	rule, sealed := x.rules().Offline()
-	x.registries = h.newRegistries(x.files, sealed || e.Offline)
-	src, err := e.sources(x, sealed || e.Offline)
+	x.registries = newRegistries(h, x.files, sealed || e.Offline)
+	src, err := sources(e, x, sealed || e.Offline)
 	if err != nil {
 		return nil, err
 	}
@@ -83,10 +84,10 @@ func (e *Env) Packages(ctx context.Context, p PackagesParams) (*Packages, error)
 		Cache:      x.cache,
 		Trust:      h.Trust,
 		Rules:      h.Rules,
-		Known:      h.knownLock,
-		Caps:       h.bundleCaps(),
-		Contents:   h.bundleContents(),
-		Others:     h.holders(x.Space),
+		Known:      h.KnownLock,
+		Caps:       h.BundleCaps(),
+		Contents:   bundleContents(h),
+		Others:     holders(h, x.Space),
 		Locked:     e.Locked,
 		Offline:    sealed || e.Offline,
 		Now:        e.Now,
@@ -96,7 +97,7 @@ func (e *Env) Packages(ctx context.Context, p PackagesParams) (*Packages, error)
 		params.Revoked = h.Revoked()
 	}
 	if h.Dirs.State != "" {
-		params.Seen = h.SeenFile()
+		params.Seen = SeenFile(h)
 	}
 	params.Ignore = x.IgnoreInstalled
 	params.Expect = p.Expect
@@ -105,23 +106,23 @@ func (e *Env) Packages(ctx context.Context, p PackagesParams) (*Packages, error)
 }
 
 // SeenFile is the record of when this account first saw each release.
-func (p *Project) SeenFile() string {
+func SeenFile(p *project.Project) string {
 	return filepath.Join(p.Dirs.State, "bundles-seen.json")
 }
 
 // rules returns the rules that apply to the space.
 func (x *Packages) rules() packages.Rules {
-	return WithManifest(x.Project.Rules, x.Project.manifestIn(x.files))
+	return project.WithManifest(x.Project.Rules, manifestIn(x.Project, x.files))
 }
 
 // manifestIn returns the project file in a directory, nil without one: that which was read
 // with the lock of the project, if it is there. Errors in it are left to the operation that
 // needs the file.
-func (p *Project) manifestIn(dir string) *lock.ProjectFile {
+func manifestIn(p *project.Project, dir string) *lock.ProjectFile {
 	if p.Lock != nil && p.Lock.Dir == dir && p.Lock.ProjectFile != nil {
 		return p.Lock.ProjectFile
 	}
-	m, _ := ReadManifest(dir)
+	m, _ := project.ReadManifest(dir)
 	return m
 }
 
@@ -160,7 +161,7 @@ func (x *Packages) Close() {
 
 // packageFolders returns the directory that contains .ai of a space and the one with
 // rye.yaml and rye.lock: the same in a project, .ai itself in other spaces.
-func (p *Project) packageFolders(s space.Name) (base, files string, err error) {
+func packageFolders(p *project.Project, s space.Name) (base, files string, err error) {
 	switch s {
 	case space.Project:
 		root, err := p.NeedProject()
@@ -189,7 +190,7 @@ func (p *Project) packageFolders(s space.Name) (base, files string, err error) {
 }
 
 // SourceCache returns the cache of what was fetched.
-func (e *Env) SourceCache() (*source.Cache, error) {
+func SourceCache(e *project.Env) (*source.Cache, error) {
 	found, err := e.Cache()
 	if err != nil {
 		return nil, err
@@ -201,7 +202,7 @@ func (e *Env) SourceCache() (*source.Cache, error) {
 }
 
 // sources is the table of where bundles come from.
-func (e *Env) sources(x *Packages, offline bool) (source.Source, error) {
+func sources(e *project.Env, x *Packages, offline bool) (source.Source, error) {
 	remoteGit, err := git.New(git.Params{
 		Cache:       x.cache,
 		Environ:     proc.Own(e.Environ(), e.Base, e.Cwd, x.Base),

@@ -1,4 +1,4 @@
-package project
+package deps
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/atomicfile"
 	"github.com/ryeos/rye/internal/openat"
+	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/lock"
 	"github.com/ryeos/rye/packages"
 	"github.com/ryeos/rye/registry/client"
@@ -35,20 +36,20 @@ type Registries struct {
 
 // newRegistries returns the registries for the project file in a directory, which may pin
 // log keys too.
-func (p *Project) newRegistries(files string, offline bool) *Registries {
-	m := p.manifestIn(files)
+func newRegistries(p *project.Project, files string, offline bool) *Registries {
+	m := manifestIn(p, files)
 	r := &Registries{
 		expected: map[string][]client.Known{},
-		rules:    WithManifest(p.Rules, m),
+		rules:    project.WithManifest(p.Rules, m),
 		now:      p.Env.Now,
 		remember: func(texts [][]byte) (*trust.Store, error) {
-			return p.rememberRevocations(texts)
+			return rememberRevocations(p, texts)
 		},
 	}
 	r.Client = client.New(client.Params{
-		State:   p.RegistryState(),
+		State:   RegistryState(p),
 		Offline: offline,
-		Proxy:   p.Proxy("https://registry.example/"),
+		Proxy:   Proxy(p, "https://registry.example/"),
 		Now:     p.Env.Now,
 		Known:   r.known,
 		Pin: func(host string) (*client.Pin, error) {
@@ -56,19 +57,19 @@ func (p *Project) newRegistries(files string, offline bool) *Registries {
 			if m != nil {
 				key = m.Registries[host]
 			}
-			return p.registryPin(host, key)
+			return registryPin(p, host, key)
 		},
 	})
 	return r
 }
 
-// Registries returns the registries of the opened project, or of the user outside of one.
-func (p *Project) Registries() *Registries {
+// RegistriesOf returns the registries of the opened project, or of the user outside of one.
+func RegistriesOf(p *project.Project) *Registries {
 	dir := p.Env.Base
 	if p.Spaces.ProjectDir != "" {
 		dir = p.Spaces.ProjectDir
 	}
-	r := p.newRegistries(dir, p.Env.Offline)
+	r := newRegistries(p, dir, p.Env.Offline)
 	if p.Lock != nil && p.Lock.Lock != nil {
 		r.Expect(p.Lock.Lock.Registries)
 	}
@@ -76,13 +77,13 @@ func (p *Project) Registries() *Registries {
 }
 
 // RegistryState is the directory with what this account knows of registries.
-func (p *Project) RegistryState() string {
+func RegistryState(p *project.Project) string {
 	return filepath.Join(p.Dirs.State, "registry")
 }
 
 // registryPin returns the pin of the user, narrowed by the pin of the project file: another
 // key is refused. Without a pin of the user the pin of the project is used.
-func (p *Project) registryPin(host, key string) (*client.Pin, error) {
+func registryPin(p *project.Project, host, key string) (*client.Pin, error) {
 	d, err := p.Trust.Registry(host)
 	switch {
 	case err != nil:
@@ -180,7 +181,7 @@ func (r *Registries) Revocations(ctx context.Context) (*trust.Store, error) {
 // rememberRevocations adds revocations to those that this account saw, and returns the
 // trust documents with them, nil if this process knew all of them. Another process may have
 // remembered them since this one read its trust documents.
-func (p *Project) rememberRevocations(texts [][]byte) (*trust.Store, error) {
+func rememberRevocations(p *project.Project, texts [][]byte) (*trust.Store, error) {
 	changed, note, err := trust.RememberRevocations(p.TrustParams, p.Trust, texts)
 	if note != "" {
 		p.Env.Person.Notef("%s", note)
@@ -261,11 +262,11 @@ func (r *Registries) Remarks(host string) []string {
 const defaultRegistryFile = "default-registry"
 
 // DefaultRegistry returns the host that registry:NS/NAME means, "" if the user chose none.
-func (p *Project) DefaultRegistry() string {
-	return p.Env.defaultRegistry(p.Dirs.Config)
+func DefaultRegistry(p *project.Project) string {
+	return defaultRegistry(p.Env, p.Dirs.Config)
 }
 
-func (e *Env) defaultRegistry(config string) string {
+func defaultRegistry(e *project.Env, config string) string {
 	b, err := openat.ReadRegular(filepath.Join(config, defaultRegistryFile), 512)
 	host := strings.TrimSpace(string(b))
 	if err != nil || wire.CheckHost(host) != nil {
@@ -275,18 +276,18 @@ func (e *Env) defaultRegistry(config string) string {
 }
 
 // UseRegistry makes a host the default registry. "" removes the choice.
-func (p *Project) UseRegistry(host string) (string, error) {
+func UseRegistry(p *project.Project, host string) (string, error) {
 	base := atomicfile.Private(p.Dirs.Config)
 	if host == "" {
 		return base.Path(defaultRegistryFile), base.Remove(defaultRegistryFile)
 	}
-	if err := p.NeedPin(host); err != nil {
+	if err := NeedPin(p, host); err != nil {
 		return "", err
 	}
 	return base.Path(defaultRegistryFile), base.Write(defaultRegistryFile, []byte(host+"\n"), 0o600)
 }
 
-func (p *Project) NeedPin(host string) error {
+func NeedPin(p *project.Project, host string) error {
 	if err := wire.CheckHost(host); err != nil {
 		return err
 	}
@@ -301,7 +302,7 @@ func (p *Project) NeedPin(host string) error {
 
 // FullRegistryID returns an argument with the default registry filled in: registry:NS/NAME
 // and ITEM@registry:NS/NAME, with an optional version.
-func (e *Env) FullRegistryID(arg string) (string, error) {
+func FullRegistryID(e *project.Env, arg string) (string, error) {
 	before, rest, ok := strings.Cut(arg, "registry:")
 	if !ok || before != "" && !strings.HasSuffix(before, "@") {
 		return arg, nil
@@ -313,7 +314,7 @@ func (e *Env) FullRegistryID(arg string) (string, error) {
 		strings.Contains(parts[0], ":") {
 		return arg, nil
 	}
-	host := e.defaultRegistry(e.UserDirs().Config)
+	host := defaultRegistry(e, e.UserDirs().Config)
 	if host == "" {
 		return "", diag.New(diag.Usage, "reading %q: it names no registry, and you have no default one", arg).
 			WithReason("registry_default").
@@ -340,11 +341,11 @@ type OfferedRegistry struct {
 
 // OfferRegistry asks a registry for its log key. Nothing proves the answer: the user
 // compares it, or names the key.
-func (p *Project) OfferRegistry(ctx context.Context, host string, addresses []string) (OfferedRegistry, error) {
+func OfferRegistry(ctx context.Context, p *project.Project, host string, addresses []string) (OfferedRegistry, error) {
 	c := client.New(client.Params{
-		State:   p.RegistryState(),
+		State:   RegistryState(p),
 		Offline: p.Env.Offline,
-		Proxy:   p.Proxy("https://" + host),
+		Proxy:   Proxy(p, "https://"+host),
 		Now:     p.Env.Now,
 		Pin: func(string) (*client.Pin, error) {
 			return &client.Pin{Host: host, Addresses: addresses, Private: true}, nil
@@ -363,7 +364,7 @@ func (p *Project) OfferRegistry(ctx context.Context, host string, addresses []st
 
 // PinRegistry writes the pin of a registry into the user's trust directory, signed by a
 // key of the user, after reading a checkpoint with it. It returns the path.
-func (p *Project) PinRegistry(ctx context.Context, params doc.RegistryParams) (string, error) {
+func PinRegistry(ctx context.Context, p *project.Project, params doc.RegistryParams) (string, error) {
 	if err := log.CheckKey(params.LogKey); err != nil {
 		return "", diag.New(diag.Usage, "adding registry %s: %w", params.Host, err)
 	}
@@ -382,9 +383,9 @@ func (p *Project) PinRegistry(ctx context.Context, params doc.RegistryParams) (s
 			WithDetail("found", params.LogKey)
 	}
 	c := client.New(client.Params{
-		State:   p.RegistryState(),
+		State:   RegistryState(p),
 		Offline: p.Env.Offline,
-		Proxy:   p.Proxy("https://" + params.Host),
+		Proxy:   Proxy(p, "https://"+params.Host),
 		Now:     p.Env.Now,
 		Pin: func(string) (*client.Pin, error) {
 			return &client.Pin{
@@ -417,20 +418,20 @@ func (p *Project) PinRegistry(ctx context.Context, params doc.RegistryParams) (s
 }
 
 // UnpinRegistry removes the user's pin of a registry and what the account knows of its log.
-func (p *Project) UnpinRegistry(host string) error {
-	if err := p.NeedPin(host); err != nil {
+func UnpinRegistry(p *project.Project, host string) error {
+	if err := NeedPin(p, host); err != nil {
 		return err
 	}
 	base := atomicfile.Private(p.Dirs.Trust())
 	if err := base.Remove(doc.RegistryFile(host)); err != nil {
 		return diag.New(diag.FileSystemError, "removing the pin of registry %s: %w", host, err)
 	}
-	if p.DefaultRegistry() == host {
-		if _, err := p.UseRegistry(""); err != nil {
+	if DefaultRegistry(p) == host {
+		if _, err := UseRegistry(p, ""); err != nil {
 			return err
 		}
 	}
-	return client.New(client.Params{State: p.RegistryState()}).Forget(host)
+	return client.New(client.Params{State: RegistryState(p)}).Forget(host)
 }
 
 // PinnedRegistry is one pin for lists.
@@ -446,8 +447,8 @@ type PinnedRegistry struct {
 }
 
 // PinnedRegistries lists the pins of this account.
-func (p *Project) PinnedRegistries() ([]PinnedRegistry, error) {
-	c := client.New(client.Params{State: p.RegistryState()})
+func PinnedRegistries(p *project.Project) ([]PinnedRegistry, error) {
+	c := client.New(client.Params{State: RegistryState(p)})
 	out := []PinnedRegistry{}
 	for _, host := range p.Trust.Registries() {
 		d, err := p.Trust.Registry(host)
@@ -460,7 +461,7 @@ func (p *Project) PinnedRegistries() ([]PinnedRegistry, error) {
 			Addresses: d.Addresses,
 			Witnesses: len(d.Witnesses),
 			Quorum:    d.Quorum,
-			Default:   p.DefaultRegistry() == host,
+			Default:   DefaultRegistry(p) == host,
 			Evidence:  c.Evidence(host),
 			From:      d.Path,
 		})
@@ -469,6 +470,6 @@ func (p *Project) PinnedRegistries() ([]PinnedRegistry, error) {
 }
 
 // ForgiveRegistry permits operations with a registry again: see client.Forgive.
-func (p *Project) ForgiveRegistry(host, dir string) (string, error) {
-	return client.New(client.Params{State: p.RegistryState(), Now: p.Env.Now}).Forgive(host, dir)
+func ForgiveRegistry(p *project.Project, host, dir string) (string, error) {
+	return client.New(client.Params{State: RegistryState(p), Now: p.Env.Now}).Forgive(host, dir)
 }

@@ -1,4 +1,4 @@
-package project
+package deps
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"github.com/ryeos/rye/bundle"
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/extract"
+	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/packages"
 	"github.com/ryeos/rye/packages/source"
@@ -18,7 +19,7 @@ import (
 // bundleContents returns a function that lists the files of a bundle with the
 // items that they are. Manifests and detached signatures are left out: they differ
 // in every release.
-func (p *Project) bundleContents() func(context.Context, *source.Snapshot) ([]packages.Content, error) {
+func bundleContents(p *project.Project) func(context.Context, *source.Snapshot) ([]packages.Content, error) {
 	return func(ctx context.Context, s *source.Snapshot) ([]packages.Content, error) {
 		table, err := p.Resolver.Table(ctx)
 		if err != nil {
@@ -41,7 +42,7 @@ func (p *Project) bundleContents() func(context.Context, *source.Snapshot) ([]pa
 				}
 				c.Signs = at.Ref
 				c.Ref, c.Type = ItemOf(at, text)
-				c.Asks = ItemCaps(at, text)
+				c.Asks = project.ItemCaps(at, text)
 			}
 			out = append(out, c)
 			return nil
@@ -65,7 +66,7 @@ func ItemOf(at extract.Match, text []byte) (item.Ref, string) {
 
 // holders returns a function that lists who else has an item: the spaces, and other
 // bundles than the one that is named, whatever its version.
-func (p *Project) holders(in space.Name) func(context.Context, item.Ref, string) ([]packages.Holder, error) {
+func holders(p *project.Project, in space.Name) func(context.Context, item.Ref, string) ([]packages.Holder, error) {
 	return func(ctx context.Context, ref item.Ref, bundle string) ([]packages.Holder, error) {
 		entries, err := p.Resolver.Shadows(ctx, ref)
 		if err != nil {
@@ -89,7 +90,7 @@ func (p *Project) holders(in space.Name) func(context.Context, item.Ref, string)
 
 // CheckEntrypoint returns an error if the manifest of a new bundle names an item to run
 // first that none of its files is.
-func CheckEntrypoint(ctx context.Context, p *Project, body []byte) error {
+func CheckEntrypoint(ctx context.Context, p *project.Project, body []byte) error {
 	m, fs := bundle.Parse(body)
 	err := diag.FromFindings("reading the new manifest", fs)
 	if err != nil || m.Entrypoint == "" {
@@ -114,7 +115,7 @@ func CheckEntrypoint(ctx context.Context, p *Project, body []byte) error {
 
 // CheckItems returns an error if an item that the manifest of a new bundle of the project lists
 // cannot be used: an earlier version may have signed what this one refuses.
-func CheckItems(ctx context.Context, p *Project, dir string, body []byte) error {
+func CheckItems(ctx context.Context, p *project.Project, dir string, body []byte) error {
 	root, err := p.NeedProject()
 	m, fs := bundle.Parse(body)
 	if diag.Failed(fs) || err != nil || root.Base != dir {

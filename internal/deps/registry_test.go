@@ -1,4 +1,4 @@
-package project
+package deps
 
 import (
 	"bytes"
@@ -10,6 +10,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/keychain"
+	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/internal/userdirs"
 	"github.com/ryeos/rye/sign"
 	"github.com/ryeos/rye/trust"
@@ -22,7 +23,7 @@ func TestRevokedKeyDoesNotSign(t *testing.T) {
 	dirs := userdirs.Dirs{Config: filepath.Join(home, "config"), Data: filepath.Join(home, "data"), State: filepath.Join(home, "state")}
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	clock := func() time.Time { return now }
-	p := &Project{Env: &Env{Now: clock, Getenv: func(string) string { return "" }}, Dirs: dirs}
+	p := &project.Project{Env: &project.Env{Now: clock, Getenv: func(string) string { return "" }}, Dirs: dirs}
 	p.TrustParams = trust.Params{UserDir: dirs.Trust(), StateDir: filepath.Join(dirs.State, "trust"), Now: clock}
 
 	key := sign.NewFileSigner(ed25519.NewKeyFromSeed(bytes.Repeat([]byte{1}, ed25519.SeedSize)), "test")
@@ -55,7 +56,7 @@ func TestRevokedKeyDoesNotSign(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s, err := p.rememberRevocations([][]byte{revocation}); s == nil || err != nil {
+	if s, err := rememberRevocations(p, [][]byte{revocation}); s == nil || err != nil {
 		t.Fatalf("the revocation is not new: %v", err)
 	}
 	if k, _ := p.Trust.Key(fp); k.State.Usable() {

@@ -1,4 +1,4 @@
-package project
+package deps
 
 import (
 	"cmp"
@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/lock"
 	"github.com/ryeos/rye/resolve/space"
@@ -17,7 +18,7 @@ import (
 
 // LeftOut returns the items of refs that git's index holds and a sparse
 // checkout leaves out of the work tree. Git is asked only when an item is gone.
-func (p *Project) LeftOut(ctx context.Context, refs []item.Ref) map[item.Ref]bool {
+func LeftOut(ctx context.Context, p *project.Project, refs []item.Ref) map[item.Ref]bool {
 	out := map[item.Ref]bool{}
 	if len(refs) == 0 || !maybeSparse(p.Spaces.ProjectDir) {
 		return out
@@ -52,7 +53,7 @@ func (p *Project) LeftOut(ctx context.Context, refs []item.Ref) map[item.Ref]boo
 // notLeftOut refuses a project whose own files a sparse checkout leaves out: it
 // would look as if it required nothing. Git is asked only when one is gone and
 // the repository may have a sparse checkout.
-func (p *Project) notLeftOut(ctx context.Context) error {
+func notLeftOut(ctx context.Context, p *project.Project) error {
 	var gone []string
 	for _, name := range []string{lock.ProjectFileName, lock.LockFile, lock.SumFile} {
 		if !there(filepath.Join(p.Spaces.ProjectDir, name)) {
