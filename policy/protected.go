@@ -44,7 +44,7 @@ func protectedPaths() []ProtectedPath {
 			".git/modules/**/hooks", ".git/modules/**/config", ".git/modules/**/config.worktree", ".git/modules/**/info",
 			".git/worktrees/*/commondir", ".git/worktrees/*/gitdir", ".git/worktrees/*/config.worktree"),
 		rows("it belongs to git", ".git"), // as a file, it names another repository
-		rows(steers, ".ai/config", ".ai/trust", ".ai/trusted_keys", ".ai/bundles"),
+		rows(steers, ".ai/config", ".ai/trust", ".ai/trusted_keys", ".ai/bundles", ".ai/adopted"),
 		[]ProtectedPath{
 			{Path: ".ai/keys", Why: "it is for keys", Secret: true},
 			{Path: ".ai/threads", Why: "it is for transcripts and tokens", Secret: true},

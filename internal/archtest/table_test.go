@@ -150,6 +150,7 @@ func layers() []layer {
 			{"internal/applet/wire", set()},
 		}},
 		{"Bundles of a project", []entry{
+			{"internal/export", set("lock/treehash", "policy", "item")},
 			{"internal/report", set("internal/interop/scan", "lock/treehash", "policy", "item")},
 			{"internal/interop/scan", set("internal/interop", "packages/source", "lock/treehash", "bundle", "item")},
 			{"packages", set("internal/mvs", "lock/why", "packages/source", "resolve/space", "bundle", "lock", "trust", "sign", "policy", "item", "lock/treehash")},
