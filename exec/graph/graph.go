@@ -1,12 +1,3 @@
-// Package graph runs state graphs: workflows in a tool item, whose nodes call other
-// items, and whose state is what a durable log states. It parses the item, checks it,
-// walks it, and resumes a run from its log after a stop at any instant.
-//
-// It calls items through a Dispatcher, which checks permissions, signatures and the
-// lock for each call. It opens no project, asks no person by itself, and has no model.
-//
-// One flush of the log has the result of a node and the start of the next one, before that has
-// an effect. A power loss between the two repeats the node; a killed process loses neither.
 package graph
 
 import (
@@ -17,6 +8,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cond"
+	"github.com/ryeos/rye/internal/hooks"
 	"github.com/ryeos/rye/internal/interpolate"
 	"github.com/ryeos/rye/internal/schema"
 	"github.com/ryeos/rye/internal/tree"
@@ -264,4 +256,57 @@ func (g *Graph) fixedTargets() []item.Ref {
 	return slices.SortedFunc(maps.Keys(set), func(a, b item.Ref) int {
 		return strings.Compare(a.String(), b.String())
 	})
+}
+
+// env returns the variables that the graph and its nodes require.
+func (g *Graph) env() []string {
+	set := map[string]bool{}
+	for _, name := range g.EnvRequires {
+		set[name] = true
+	}
+	g.each(func(n *Node, _ string) {
+		for _, name := range n.EnvRequires {
+			set[name] = true
+		}
+	})
+	return slices.Sorted(maps.Keys(set))
+}
+
+// each calls do for every node, nodes of branches included, with its qualified name.
+func (g *Graph) each(do func(n *Node, name string)) {
+	eachIn(g.Nodes, g.Order, "", do)
+}
+
+func eachIn(
+	nodes map[string]*Node,
+	order []string,
+	prefix string,
+	do func(n *Node, name string),
+) {
+	for _, name := range order {
+		n := nodes[name]
+		do(n, prefix+name)
+		for _, b := range n.Branches {
+			eachIn(b.Nodes, b.Order, prefix+name+"."+b.Name+".", do)
+		}
+	}
+}
+
+// stops reports whether the action of a hook is to keep the run from continuing, whatever
+// its result is: if it fails, the node fails.
+func (h *Hook) stops() bool {
+	id, _ := h.Action.ID.Constant()
+	return id == hooks.ControlID && hooks.Stops(hooks.Stated(h.Action.raw))
+}
+
+// decisions returns the decisions that hooks of an event may make. After a node is committed, and after
+// the run, nothing is left to decide.
+func decisions(event string) []string {
+	switch event {
+	case "node_started":
+		return []string{"skip", "fail", "abort", "suspend"}
+	case "graph_started", "node_failed":
+		return []string{"fail", "abort", "suspend"}
+	}
+	return nil
 }

@@ -10,25 +10,11 @@ import (
 	"time"
 
 	"github.com/ryeos/rye/diag"
-	"github.com/ryeos/rye/internal/yamlx"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/sign"
 	"github.com/ryeos/rye/threads/transcript"
 )
-
-func parse(t testing.TB, text string) *Graph {
-	t.Helper()
-	doc, fs := yamlx.ParseItem([]byte(text))
-	if doc == nil {
-		t.Fatal(fs)
-	}
-	g, fs := Parse(item.Ref{Kind: item.Tool, ID: "team/demo_graph"}, "demo.yaml", doc)
-	if g == nil {
-		t.Fatalf("%v\n%s", fs, text)
-	}
-	return g
-}
 
 // fake is a Dispatcher with functions as items.
 type fake struct {

@@ -51,7 +51,7 @@ func (w *walker) hooks(ctx context.Context, event string, more map[string]any) (
 		}
 		var c error
 		if err == nil && h.Layer != observers {
-			c, err = h.decides(decision, more)
+			c, err = decide(h, decision, more)
 		}
 		switch {
 		case h.Layer == observers:
@@ -64,17 +64,10 @@ func (w *walker) hooks(ctx context.Context, event string, more map[string]any) (
 	return decided
 }
 
-// stops reports whether the action of a hook is to keep the run from continuing, whatever
-// its result is: if it fails, the node fails.
-func (h *Hook) stops() bool {
-	id, _ := h.Action.ID.Constant()
-	return id == hooks.ControlID && hooks.Stops(hooks.Stated(h.Action.raw))
-}
-
-// decides returns the decision of a hook as the error that the walker acts on, nil if the
+// decide returns the decision of a hook as the error that the walker acts on, nil if the
 // run continues. A decision that a graph cannot act on is an error; with it, stop is not nil
 // if the run must not continue.
-func (h *Hook) decides(decision, more map[string]any) (stop, err error) {
+func decide(h *Hook, decision, more map[string]any) (stop, err error) {
 	switch action := decision["action"]; action {
 	case "skip":
 		return &skipped{}, nil
@@ -105,18 +98,6 @@ func (h *Hook) decides(decision, more map[string]any) (stop, err error) {
 		}
 		return stop, err
 	}
-}
-
-// decisions returns the decisions that hooks of an event may make. After a node is committed, and after
-// the run, nothing is left to decide.
-func decisions(event string) []string {
-	switch event {
-	case "node_started":
-		return []string{"skip", "fail", "abort", "suspend"}
-	case "graph_started", "node_failed":
-		return []string{"fail", "abort", "suspend"}
-	}
-	return nil
 }
 
 // startedSteps returns how many nodes the run has started. Other branches start nodes meanwhile.

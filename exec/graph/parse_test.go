@@ -87,3 +87,16 @@ func nodesAt(g *Graph, prefix string) map[string]bool {
 	})
 	return out
 }
+
+func parse(t testing.TB, text string) *Graph {
+	t.Helper()
+	doc, fs := yamlx.ParseItem([]byte(text))
+	if doc == nil {
+		t.Fatal(fs)
+	}
+	g, fs := Parse(item.Ref{Kind: item.Tool, ID: "team/demo_graph"}, "demo.yaml", doc)
+	if g == nil {
+		t.Fatalf("%v\n%s", fs, text)
+	}
+	return g
+}

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/ryeos/rye/internal/hidden"
-	"github.com/ryeos/rye/threads/transcript"
 )
 
 // Ran is what a run did with each node, by qualified name.
@@ -15,38 +14,6 @@ type Ran map[string]NodeRun
 type NodeRun struct {
 	OK, Failed int
 	InFlight   bool
-}
-
-// ReadRan reads the log of a run.
-func ReadRan(project, id string) (Ran, error) {
-	lines, err := transcript.Read(project, id)
-	if err != nil {
-		return nil, err
-	}
-	out := Ran{}
-	for i := range lines {
-		var d struct {
-			Node, Edge string
-		}
-		if lines[i].Decode(&d) != nil || d.Node == "" {
-			continue
-		}
-		r := out[d.Node]
-		switch lines[i].Event {
-		case evNode:
-			r.InFlight = true
-		case evCommitted:
-			r.OK++
-			r.InFlight = false
-		case evFailed:
-			if d.Edge != "retry" {
-				r.Failed++
-				r.InFlight = false
-			}
-		}
-		out[d.Node] = r
-	}
-	return out, nil
 }
 
 // mark describes what a run did with a node.

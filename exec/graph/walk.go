@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -129,40 +128,6 @@ func (w *walker) environment() error {
 			WithReason("graph_env").WithDetail("missing", missing)
 	}
 	return nil
-}
-
-// env returns the variables that the graph and its nodes require.
-func (g *Graph) env() []string {
-	set := map[string]bool{}
-	for _, name := range g.EnvRequires {
-		set[name] = true
-	}
-	g.each(func(n *Node, _ string) {
-		for _, name := range n.EnvRequires {
-			set[name] = true
-		}
-	})
-	return slices.Sorted(maps.Keys(set))
-}
-
-// each calls do for every node, nodes of branches included, with its qualified name.
-func (g *Graph) each(do func(n *Node, name string)) {
-	eachIn(g.Nodes, g.Order, "", do)
-}
-
-func eachIn(
-	nodes map[string]*Node,
-	order []string,
-	prefix string,
-	do func(n *Node, name string),
-) {
-	for _, name := range order {
-		n := nodes[name]
-		do(n, prefix+name)
-		for _, b := range n.Branches {
-			eachIn(b.Nodes, b.Order, prefix+name+"."+b.Name+".", do)
-		}
-	}
 }
 
 // run walks the root frame within the limit of time.

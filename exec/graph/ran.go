@@ -1,0 +1,35 @@
+package graph
+
+import "github.com/ryeos/rye/threads/transcript"
+
+// ReadRan reads the log of a run.
+func ReadRan(project, id string) (Ran, error) {
+	lines, err := transcript.Read(project, id)
+	if err != nil {
+		return nil, err
+	}
+	out := Ran{}
+	for i := range lines {
+		var d struct {
+			Node, Edge string
+		}
+		if lines[i].Decode(&d) != nil || d.Node == "" {
+			continue
+		}
+		r := out[d.Node]
+		switch lines[i].Event {
+		case evNode:
+			r.InFlight = true
+		case evCommitted:
+			r.OK++
+			r.InFlight = false
+		case evFailed:
+			if d.Edge != "retry" {
+				r.Failed++
+				r.InFlight = false
+			}
+		}
+		out[d.Node] = r
+	}
+	return out, nil
+}
