@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/exec/graph/graphdef"
 	"github.com/ryeos/rye/internal/tree"
 )
 
@@ -16,7 +17,7 @@ import (
 func (w *walker) foreach(
 	ctx context.Context,
 	f *frame,
-	n *Node,
+	n *graphdef.Node,
 	pr *progress,
 ) (*outcome, error) {
 	v, err := w.render(n.Over, w.scope(f, pr.step, nil))
@@ -67,7 +68,7 @@ func (w *walker) item(pr *progress, i int) *itemData {
 func (w *walker) items(
 	ctx context.Context,
 	f *frame,
-	n *Node,
+	n *graphdef.Node,
 	pr *progress,
 	list []any,
 	todo []int,
@@ -127,7 +128,7 @@ func (w *walker) items(
 func (w *walker) oneItem(
 	ctx context.Context,
 	f *frame,
-	n *Node,
+	n *graphdef.Node,
 	pr *progress,
 	i int,
 	list []any,
@@ -198,7 +199,7 @@ func (e *partError) Unwrap() error {
 	return e.error
 }
 
-func (w *walker) collected(n *Node, pr *progress, count int) *outcome {
+func (w *walker) collected(n *graphdef.Node, pr *progress, count int) *outcome {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	results := make([]any, count)
@@ -222,7 +223,7 @@ func (w *walker) collected(n *Node, pr *progress, count int) *outcome {
 func (w *walker) parallel(
 	ctx context.Context,
 	f *frame,
-	n *Node,
+	n *graphdef.Node,
 	pr *progress,
 ) (*outcome, error) {
 	within, end := context.WithCancelCause(ctx)
@@ -312,7 +313,7 @@ func branchError(d *branchData) error {
 }
 
 // joined merges the branches in the order of the file.
-func (w *walker) joined(n *Node, pr *progress) *outcome {
+func (w *walker) joined(n *graphdef.Node, pr *progress) *outcome {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	result := map[string]any{}
@@ -339,9 +340,9 @@ func (w *walker) joined(n *Node, pr *progress) *outcome {
 func (w *walker) branch(
 	ctx context.Context,
 	f *frame,
-	n *Node,
+	n *graphdef.Node,
 	pr *progress,
-	b *Branch,
+	b *graphdef.Branch,
 	base map[string]any,
 ) (*branchData, error) {
 	name := f.prefix + n.Name
@@ -393,9 +394,9 @@ func (w *walker) branch(
 func (w *walker) single(
 	ctx context.Context,
 	f *frame,
-	n *Node,
+	n *graphdef.Node,
 	pr *progress,
-	b *Branch,
+	b *graphdef.Branch,
 	base map[string]any,
 	d *branchData,
 ) error {
@@ -429,7 +430,7 @@ func (w *walker) single(
 		}
 	}
 	maps.Copy(inner.assigned, d.Assign)
-	return w.g.checkState(w.view(inner), "the state after assign")
+	return w.g.CheckState(w.view(inner), "the state after assign")
 }
 
 // count counts a branch that is one action as a started node.
@@ -456,7 +457,7 @@ func (w *walker) count(name string) error {
 func (w *walker) block(
 	ctx context.Context,
 	f *frame,
-	b *Branch,
+	b *graphdef.Branch,
 	prefix string,
 	base map[string]any,
 	d *branchData,

@@ -1,6 +1,7 @@
 package graph
 
 import (
+	"github.com/ryeos/rye/exec/graph/graphdef"
 	"github.com/ryeos/rye/internal/jsonx"
 	"github.com/ryeos/rye/policy"
 )
@@ -11,7 +12,7 @@ import (
 //
 // It has the project and the digests of the chain: without a lock two projects would share
 // results. The sources of grants are left out, so graphs with equal permissions share.
-func (w *walker) cacheKey(a *Action, t Target, params map[string]any) string {
+func (w *walker) cacheKey(a *graphdef.Action, t Target, params map[string]any) string {
 	if !a.Cache ||
 		w.p.Results == nil ||
 		t.Graph ||

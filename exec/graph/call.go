@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/exec/graph/graphdef"
 	"github.com/ryeos/rye/item"
 )
 
@@ -13,7 +14,7 @@ import (
 func (w *walker) action(
 	ctx context.Context,
 	f *frame,
-	n *Node,
+	n *graphdef.Node,
 	pr *progress,
 ) (*outcome, error) {
 	return w.call(ctx, f, n.Action, invocation{
@@ -43,7 +44,7 @@ type invocation struct {
 func (w *walker) call(
 	ctx context.Context,
 	f *frame,
-	a *Action,
+	a *graphdef.Action,
 	in invocation,
 ) (*outcome, error) {
 	if a.Timeout > 0 {
@@ -64,7 +65,7 @@ func (w *walker) call(
 func (w *walker) attempts(
 	ctx context.Context,
 	f *frame,
-	a *Action,
+	a *graphdef.Action,
 	in invocation,
 ) (*outcome, error) {
 	for attempt := 1; ; attempt++ {
@@ -126,7 +127,7 @@ func sleep(ctx context.Context, d time.Duration) error {
 func (w *walker) once(
 	ctx context.Context,
 	f *frame,
-	a *Action,
+	a *graphdef.Action,
 	in invocation,
 ) (*outcome, error) {
 	if in.at == nil {

@@ -8,13 +8,14 @@ import (
 	"time"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/exec/graph/graphdef"
 )
 
 // commit renders assign, chooses the next node, and records both in one line.
 func (w *walker) commit(
 	ctx context.Context,
 	f *frame,
-	n *Node,
+	n *graphdef.Node,
 	pr *progress,
 	out *outcome,
 	began time.Time,
@@ -36,7 +37,7 @@ func (w *walker) commit(
 	if len(assign) > 0 {
 		state = cloneMap(state)
 		maps.Copy(state, assign)
-		if err := w.g.checkState(state, "the state after assign"); err != nil {
+		if err := w.g.CheckState(state, "the state after assign"); err != nil {
 			return err
 		}
 	}
@@ -106,7 +107,7 @@ func (w *walker) forget(name string) {
 func (w *walker) failed(
 	ctx context.Context,
 	f *frame,
-	n *Node,
+	n *graphdef.Node,
 	pr *progress,
 	cause error,
 	duration time.Duration,

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/exec/graph/graphdef"
 	"github.com/ryeos/rye/internal/jsonx"
 	"github.com/ryeos/rye/internal/schema"
 	"github.com/ryeos/rye/threads/transcript"
@@ -114,7 +115,7 @@ func answerQuestion(
 	if err != nil {
 		return "", "", nil, err
 	}
-	a := &Ask{Choices: q.Choices}
+	a := &graphdef.Ask{Choices: q.Choices}
 	if q.Schema != nil {
 		if a.Schema, _ = schema.Compile(q.Schema); a.Schema == nil {
 			return "", "", nil, diag.New(diag.TranscriptBroken, "answering %s: the schema of the question is not valid", s.ID)

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/exec/graph/graphdef"
 	"github.com/ryeos/rye/internal/chainlog"
 	"github.com/ryeos/rye/internal/jsonx"
 	"github.com/ryeos/rye/item"
@@ -26,7 +27,7 @@ type Fork struct {
 // and child runs of the other run are not copied.
 func StartFork(
 	ctx context.Context,
-	g *Graph,
+	g *graphdef.Graph,
 	digest item.Digest,
 	f Fork,
 	p Params,
@@ -66,7 +67,7 @@ func StartFork(
 	}
 	state := w.root.assigned
 	maps.Copy(state, f.Set)
-	if err := g.checkState(state, "the state with the given values"); err != nil {
+	if err := g.CheckState(state, "the state with the given values"); err != nil {
 		return nil, err
 	}
 	if w.root.cur == "" {

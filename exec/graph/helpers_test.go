@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/exec/graph/graphdef"
+	"github.com/ryeos/rye/internal/yamlx"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/sign"
@@ -108,3 +110,21 @@ func start(t testing.TB, f *fake, text string, inputs map[string]any) (*Result, 
 	t.Helper()
 	return Start(t.Context(), parse(t, text), item.Digest{f.digest}, inputs, params(t, f))
 }
+
+func parse(t testing.TB, text string) *graphdef.Graph {
+	t.Helper()
+	doc, fs := yamlx.ParseItem([]byte(text))
+	if doc == nil {
+		t.Fatal(fs)
+	}
+	g, fs := graphdef.Parse(item.Ref{Kind: item.Tool, ID: "team/demo_graph"}, "demo.yaml", doc)
+	if g == nil {
+		t.Fatalf("%v\n%s", fs, text)
+	}
+	return g
+}
+
+const head = `
+version: "1.0.0"
+tool_type: graph
+`

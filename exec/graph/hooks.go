@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/exec/graph/graphdef"
 	"github.com/ryeos/rye/internal/hooks"
 )
 
@@ -27,7 +28,7 @@ const hookTime = 30 * time.Second
 // or suspend.
 func (w *walker) hooks(ctx context.Context, event string, more map[string]any) (decided error) {
 	for _, h := range w.g.Hooks {
-		if h.Event != event || decided != nil && h.Layer < observers {
+		if h.Event != event || decided != nil && h.Layer < graphdef.Observers {
 			continue
 		}
 		step := w.startedSteps()
@@ -50,14 +51,14 @@ func (w *walker) hooks(ctx context.Context, event string, more map[string]any) (
 			w.report("hook "+h.ID, step, "failed", err.Error(), 0)
 		}
 		var c error
-		if err == nil && h.Layer != observers {
+		if err == nil && h.Layer != graphdef.Observers {
 			c, err = decide(h, decision, more)
 		}
 		switch {
-		case h.Layer == observers:
+		case h.Layer == graphdef.Observers:
 		case err == nil:
 			decided = c
-		case h.OnFailure != "continue" || h.stops() || c != nil:
+		case h.OnFailure != "continue" || h.Stops() || c != nil:
 			decided = diag.New(diag.CodeOf(err), "the hook %s of %s failed: %w", h.ID, event, err)
 		}
 	}
@@ -67,7 +68,7 @@ func (w *walker) hooks(ctx context.Context, event string, more map[string]any) (
 // decide returns the decision of a hook as the error that the walker acts on, nil if the
 // run continues. A decision that a graph cannot act on is an error; with it, stop is not nil
 // if the run must not continue.
-func decide(h *Hook, decision, more map[string]any) (stop, err error) {
+func decide(h *graphdef.Hook, decision, more map[string]any) (stop, err error) {
 	switch action := decision["action"]; action {
 	case "skip":
 		return &skipped{}, nil
@@ -89,7 +90,7 @@ func decide(h *Hook, decision, more map[string]any) (stop, err error) {
 			diag.ValidationFailed,
 			"it decided %v, and a hook of a graph may %s",
 			action,
-			strings.Join(decisions(h.Event), ", "),
+			strings.Join(graphdef.Decisions(h.Event), ", "),
 		)
 		word, _ := action.(string)
 		_, control := decision["control"]
@@ -110,7 +111,7 @@ func (w *walker) startedSteps() int {
 // hook calls the action of one hook with the permissions of the run.
 func (w *walker) hook(
 	ctx context.Context,
-	h *Hook,
+	h *graphdef.Hook,
 	step int,
 	scope map[string]any,
 ) (map[string]any, error) {

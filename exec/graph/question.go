@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/exec/graph/graphdef"
 	"github.com/ryeos/rye/policy"
 )
 
@@ -39,7 +40,7 @@ const inboxPause = 200 * time.Millisecond
 // from another terminal, ends the question, and so does its timeout.
 func (w *walker) askPerson(
 	ctx context.Context,
-	n *Node,
+	n *graphdef.Node,
 	d *askData,
 	step int,
 	expires time.Time,
@@ -89,7 +90,7 @@ func (w *walker) askPerson(
 }
 
 // timedOut returns the default of a question that was not answered in time.
-func timedOut(n *Node, d *askData) (*answerData, error) {
+func timedOut(n *graphdef.Node, d *askData) (*answerData, error) {
 	if n.Ask.HasDefault {
 		return &answerData{Node: d.Node, Answer: n.Ask.Default, By: "default"}, nil
 	}

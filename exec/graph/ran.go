@@ -1,14 +1,18 @@
 package graph
 
-import "github.com/ryeos/rye/threads/transcript"
+import (
+	"github.com/ryeos/rye/threads/transcript"
+
+	"github.com/ryeos/rye/exec/graph/graphdef"
+)
 
 // ReadRan reads the log of a run.
-func ReadRan(project, id string) (Ran, error) {
+func ReadRan(project, id string) (graphdef.Ran, error) {
 	lines, err := transcript.Read(project, id)
 	if err != nil {
 		return nil, err
 	}
-	out := Ran{}
+	out := graphdef.Ran{}
 	for i := range lines {
 		var d struct {
 			Node, Edge string

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ryeos/rye/exec/graph/graphdef"
 	"github.com/ryeos/rye/internal/interpolate"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/threads/transcript"
@@ -90,7 +91,7 @@ func (m *maker) graph() string {
 // simple is the reference: the rules of a walk without a log, goroutines or limits of
 // concurrency.
 type simple struct {
-	g      *Graph
+	g      *graphdef.Graph
 	state  map[string]any
 	err    map[string]any
 	inputs map[string]any
@@ -106,7 +107,7 @@ func (s *simple) scope(step int) map[string]any {
 }
 
 // call returns the result of an action, and the name of a failure.
-func (s *simple) call(a *Action, scope map[string]any) (any, string) {
+func (s *simple) call(a *graphdef.Action, scope map[string]any) (any, string) {
 	id, _ := a.ID.Constant()
 	params, err := a.Params.Render(scope)
 	switch {
@@ -119,13 +120,13 @@ func (s *simple) call(a *Action, scope map[string]any) (any, string) {
 }
 
 // perform returns the result of a node with what it assigns by itself.
-func (s *simple) perform(n *Node, step int) (result any, extra map[string]any, code string) {
+func (s *simple) perform(n *graphdef.Node, step int) (result any, extra map[string]any, code string) {
 	scope := s.scope(step)
 	extra = map[string]any{}
 	switch n.Type {
-	case TypeAction:
+	case graphdef.TypeAction:
 		result, code = s.call(n.Action, scope)
-	case TypeForeach:
+	case graphdef.TypeForeach:
 		over, err := n.Over.Render(scope)
 		list, ok := over.([]any)
 		if err != nil || !ok {
@@ -145,7 +146,7 @@ func (s *simple) perform(n *Node, step int) (result any, extra map[string]any, c
 		}
 		extra[n.Collect] = items
 		result = map[string]any{"items": items, "errors": errs}
-	case TypeParallel:
+	case graphdef.TypeParallel:
 		results, errs := map[string]any{}, []any{}
 		for _, b := range n.Branches {
 			s.step++
@@ -191,7 +192,7 @@ func (s *simple) assign(t map[string]*interpolate.Template, scope map[string]any
 
 // next returns where the first edge leads whose condition is true, "" for none. ok is false
 // if a condition before it cannot be decided.
-func (s *simple) next(edges []Edge, scope map[string]any) (to string, ok bool) {
+func (s *simple) next(edges []graphdef.Edge, scope map[string]any) (to string, ok bool) {
 	for i := range edges {
 		yes, err := edges[i].When.Eval(scope)
 		if err != nil {
@@ -214,14 +215,14 @@ func (s *simple) run() (any, string) {
 		}
 		s.step++
 		step := s.step
-		if n.Type == TypeReturn {
+		if n.Type == graphdef.TypeReturn {
 			v, err := n.Output.Render(s.scope(step))
 			if err == nil {
 				return v, ""
 			}
 		}
 		result, extra, code := s.perform(n, step)
-		if n.Type == TypeReturn {
+		if n.Type == graphdef.TypeReturn {
 			code = "VALIDATION_FAILED"
 		}
 		if s.step > s.g.MaxSteps {

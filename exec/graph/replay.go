@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/exec/graph/graphdef"
 	"github.com/ryeos/rye/internal/jsonx"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/policy"
@@ -21,7 +22,7 @@ import (
 // the graph. A run that has completed is not changed: its result is returned.
 func Resume(
 	ctx context.Context,
-	g *Graph,
+	g *graphdef.Graph,
 	digest item.Digest,
 	id string,
 	p Params,
@@ -352,7 +353,7 @@ func (w *walker) changes(ctx context.Context, digest item.Digest) ([]transcript.
 		w.started.Space,
 		w.p.Space,
 	))
-	named := w.g.fixedTargets()
+	named := w.g.FixedTargets()
 	for _, t := range w.started.Targets {
 		ref, err := item.ParseRef(t.Ref, item.Tool)
 		if err != nil || !slices.Contains(named, ref) {
@@ -379,12 +380,12 @@ func (w *walker) inject(ctx context.Context) error {
 		return diag.New(diag.Internal, "setting the state: %w", err)
 	}
 	for k, v := range w.p.Set {
-		if w.g.stateClosed && w.g.stateKeys[k] == nil {
+		if w.g.StateClosed && w.g.StateKeys[k] == nil {
 			return diag.New(diag.ValidationFailed, "setting %s: state_schema has no such key", k)
 		}
 		state[k] = v
 	}
-	if err := w.g.checkState(state, "the state with the given values"); err != nil {
+	if err := w.g.CheckState(state, "the state with the given values"); err != nil {
 		return err
 	}
 	err = w.log.Commit(ctx, evInjected, injectedData{By: w.p.By, Set: w.p.Set, Before: digestOf(b)})

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/exec/graph/graphdef"
 )
 
 // report sends a progress line.
@@ -49,7 +50,7 @@ func (w *walker) reportItem(name string, pr *progress, d *itemData) {
 }
 
 // choose returns the first edge whose condition is true, "" if there is none.
-func choose(edges []Edge, scope map[string]any) (string, error) {
+func choose(edges []graphdef.Edge, scope map[string]any) (string, error) {
 	for _, e := range edges {
 		yes, err := e.When.Eval(scope)
 		if err != nil {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/exec/graph/graphdef"
 	"github.com/ryeos/rye/internal/jsonx"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/policy"
@@ -103,7 +104,7 @@ type Question struct {
 	Run, Graph, Node, Text string
 	Step                   int
 	Choices                []string
-	Ask                    *Ask
+	Ask                    *graphdef.Ask
 }
 
 // Params are the parameters of Start and Resume.
@@ -283,7 +284,7 @@ func IsID(s string) bool {
 // Result.
 func Start(
 	ctx context.Context,
-	g *Graph,
+	g *graphdef.Graph,
 	digest item.Digest,
 	inputs map[string]any,
 	p Params,
@@ -384,7 +385,7 @@ func (w *walker) first(
 	}
 	if p.State != nil {
 		d.State = p.State
-		if err := g.checkState(d.State, "the given state"); err != nil {
+		if err := g.CheckState(d.State, "the given state"); err != nil {
 			return nil, err
 		}
 	}
@@ -394,7 +395,7 @@ func (w *walker) first(
 		}
 	}
 	d.Held = heldSets(p.Held)
-	refs := g.fixedTargets()
+	refs := g.FixedTargets()
 	for _, ref := range refs {
 		t, err := p.Dispatcher.Target(ctx, ref)
 		if err != nil {

@@ -3,6 +3,7 @@ package graph
 import (
 	"context"
 
+	"github.com/ryeos/rye/exec/graph/graphdef"
 	"github.com/ryeos/rye/internal/interpolate"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/policy"
@@ -12,7 +13,7 @@ import (
 // call is refused.
 func (w *walker) params(
 	ctx context.Context,
-	a *Action,
+	a *graphdef.Action,
 	ref item.Ref,
 	t Target,
 	scope map[string]any,

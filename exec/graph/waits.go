@@ -6,13 +6,14 @@ import (
 	"time"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/exec/graph/graphdef"
 )
 
 // wait waits for a time, an event or other runs.
 func (w *walker) wait(
 	ctx context.Context,
 	f *frame,
-	n *Node,
+	n *graphdef.Node,
 	pr *progress,
 ) (*outcome, error) {
 	name := f.prefix + n.Name
@@ -48,7 +49,7 @@ const inProcess = 60 * time.Second
 func (w *walker) waitStarted(
 	ctx context.Context,
 	f *frame,
-	n *Node,
+	n *graphdef.Node,
 	pr *progress,
 	name string,
 ) (*waitData, error) {
@@ -168,7 +169,7 @@ func (w *walker) waitEnded(ctx context.Context, pr *progress, d *waitedData) (*o
 func (w *walker) ask(
 	ctx context.Context,
 	f *frame,
-	n *Node,
+	n *graphdef.Node,
 	pr *progress,
 ) (*outcome, error) {
 	name := f.prefix + n.Name
@@ -230,7 +231,7 @@ func (w *walker) ask(
 // default after the timeout. Without one the run suspends.
 func (w *walker) answer(
 	ctx context.Context,
-	n *Node,
+	n *graphdef.Node,
 	d *askData,
 	name string,
 	step int,

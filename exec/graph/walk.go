@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/exec/graph/graphdef"
 	"github.com/ryeos/rye/internal/interpolate"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/policy"
@@ -19,7 +20,7 @@ import (
 // walker walks one run. Branches and items of foreach run in goroutines; mu guards
 // the log and everything that its lines change.
 type walker struct {
-	g         *Graph
+	g         *graphdef.Graph
 	p         Params
 	held      policy.Held
 	env       map[string]any
@@ -51,7 +52,7 @@ type walker struct {
 // frame is a walk over one mapping of nodes: the nodes of the graph or of a branch.
 type frame struct {
 	prefix   string // of the names of its nodes: "" or "check.fan."
-	nodes    map[string]*Node
+	nodes    map[string]*graphdef.Node
 	base     map[string]any // the state when the branch started; nil at the root
 	assigned map[string]any // what the frame assigned; at the root, the state
 	cur      string         // the next node, "" at the end
@@ -83,7 +84,7 @@ type resolved struct {
 	t   Target
 }
 
-func newWalker(g *Graph, p Params) (*walker, error) {
+func newWalker(g *graphdef.Graph, p Params) (*walker, error) {
 	if p.Now == nil {
 		p.Now = time.Now
 	}
@@ -116,7 +117,7 @@ func newWalker(g *Graph, p Params) (*walker, error) {
 func (w *walker) environment() error {
 	w.env = map[string]any{}
 	var missing []string
-	for _, name := range w.g.env() {
+	for _, name := range w.g.Env() {
 		v := w.p.Getenv(name)
 		if v == "" {
 			missing = append(missing, name)
@@ -172,7 +173,7 @@ func (w *walker) walk(ctx context.Context, f *frame) error {
 }
 
 // visit runs one node: it is committed as a whole, or its error edge is taken.
-func (w *walker) visit(ctx context.Context, f *frame, n *Node) error {
+func (w *walker) visit(ctx context.Context, f *frame, n *graphdef.Node) error {
 	if w.one && f.base == nil {
 		return &Suspension{Reason: "request", Nodes: []string{n.Name}}
 	}
@@ -233,7 +234,7 @@ func (w *walker) stepOf(pr *progress) int {
 	return pr.step
 }
 
-func (w *walker) afterCommit(ctx context.Context, f *frame, n *Node) {
+func (w *walker) afterCommit(ctx context.Context, f *frame, n *graphdef.Node) {
 	if f.base == nil && w.p.OneStep {
 		w.one = true
 	}
@@ -259,7 +260,7 @@ const (
 
 // begin counts the step of a node and records that it starts, unless the log states
 // that it was in flight when an earlier process stopped.
-func (w *walker) begin(ctx context.Context, f *frame, n *Node) (*progress, error) {
+func (w *walker) begin(ctx context.Context, f *frame, n *graphdef.Node) (*progress, error) {
 	name := f.prefix + n.Name
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -286,7 +287,7 @@ func (w *walker) begin(ctx context.Context, f *frame, n *Node) (*progress, error
 	if n.Action != nil {
 		pr.at = w.early(ctx, f, n, pr.step)
 	}
-	if n.Type == TypeAction {
+	if n.Type == graphdef.TypeAction {
 		if pr.at != nil {
 			data.Ref = pr.at.ref.String()
 			data.Digest = pr.at.t.Digest
@@ -295,10 +296,10 @@ func (w *walker) begin(ctx context.Context, f *frame, n *Node) (*progress, error
 				data.Child = NewID(pr.at.ref.ID, w.p.Now())
 			}
 		}
-	} else if n.Type == TypeForeach {
+	} else if n.Type == graphdef.TypeForeach {
 		quick = false
 		data.Child = NewID(childItem, w.p.Now())
-	} else if n.Type == TypeParallel {
+	} else if n.Type == graphdef.TypeParallel {
 		quick = false
 		data.Child = NewID(childBranch, w.p.Now())
 	}
@@ -338,15 +339,15 @@ func (w *walker) joins(f *frame, next string) bool {
 			(w.p.Settle == nil || w.p.Settles != nil && !w.p.Settles())
 	}
 	n := f.nodes[next]
-	return n != nil && (n.Type == TypeAction || n.Type == TypeForeach || n.Type == TypeParallel)
+	return n != nil && (n.Type == graphdef.TypeAction || n.Type == graphdef.TypeForeach || n.Type == graphdef.TypeParallel)
 }
 
 // early resolves the item of a node before its start is recorded, so that the recorded
 // digest belongs to the item which the node calls. It returns nil if the id depends on
 // an entry of foreach, and on an error, which the call reports.
-func (w *walker) early(ctx context.Context, f *frame, n *Node, step int) *resolved {
+func (w *walker) early(ctx context.Context, f *frame, n *graphdef.Node, step int) *resolved {
 	_, constant := n.Action.ID.Constant()
-	if !constant && n.Type == TypeForeach {
+	if !constant && n.Type == graphdef.TypeForeach {
 		return nil
 	}
 	ref, t, err := w.resolve(ctx, f, n.Action, step, nil)
@@ -384,7 +385,7 @@ type outcome struct {
 func (w *walker) perform(
 	ctx context.Context,
 	f *frame,
-	n *Node,
+	n *graphdef.Node,
 	pr *progress,
 ) (*outcome, error) {
 	err := w.hooks(ctx, "node_started", map[string]any{"node": f.prefix + n.Name})
@@ -396,9 +397,9 @@ func (w *walker) perform(
 		return nil, err
 	}
 	switch n.Type {
-	case TypeGate:
+	case graphdef.TypeGate:
 		return &outcome{pure: true}, nil
-	case TypeReturn:
+	case graphdef.TypeReturn:
 		out := &outcome{isEnd: true, output: w.view(f), pure: true}
 		if n.Output != nil {
 			v, err := w.render(n.Output, w.scope(f, pr.step, nil))
@@ -408,13 +409,13 @@ func (w *walker) perform(
 			out.output = v
 		}
 		return out, nil
-	case TypeForeach:
+	case graphdef.TypeForeach:
 		return w.foreach(ctx, f, n, pr)
-	case TypeParallel:
+	case graphdef.TypeParallel:
 		return w.parallel(ctx, f, n, pr)
-	case TypeAsk:
+	case graphdef.TypeAsk:
 		return w.ask(ctx, f, n, pr)
-	case TypeWait:
+	case graphdef.TypeWait:
 		return w.wait(ctx, f, n, pr)
 	}
 	return w.action(ctx, f, n, pr)
@@ -458,7 +459,7 @@ func (w *walker) render(t *interpolate.Template, scope map[string]any) (any, err
 func (w *walker) resolve(
 	ctx context.Context,
 	f *frame,
-	a *Action,
+	a *graphdef.Action,
 	step int,
 	more map[string]any,
 ) (item.Ref, Target, error) {

@@ -14,14 +14,10 @@ import (
 	"time"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/exec/graph/graphdef"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/threads/transcript"
 )
-
-const head = `
-version: "1.0.0"
-tool_type: graph
-`
 
 func TestWalk(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -559,7 +555,7 @@ func TestRetry(t *testing.T) {
 	if _, err = start(t, f, head+`config: {start: a, nodes: {a: {action: {item_id: t/denied, retry: {max_attempts: 3, policy: {type: fixed, delay: 0}}}}}}`, nil); diag.CodeOf(err) != diag.PolicyDenied || f.count("t/denied") != 1 {
 		t.Errorf("a denial was repeated: %v", err)
 	}
-	e := Retry{Type: "exponential", Base: 2 * time.Second, Max: 60 * time.Second}
+	e := graphdef.Retry{Type: "exponential", Base: 2 * time.Second, Max: 60 * time.Second}
 	for i, want := range []time.Duration{2, 4, 8, 16, 32, 60, 60} {
 		if got := e.Delay(i + 1); got != want*time.Second {
 			t.Errorf("attempt %d: %s", i+1, got)

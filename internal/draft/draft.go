@@ -12,7 +12,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec"
-	"github.com/ryeos/rye/exec/graph"
+	"github.com/ryeos/rye/exec/graph/graphdef"
 	"github.com/ryeos/rye/internal/mcpclient"
 	"github.com/ryeos/rye/internal/tree"
 	"github.com/ryeos/rye/item"
@@ -24,7 +24,7 @@ import (
 type Checker struct {
 	Resolver *resolve.Resolver // finds the drafts and the items that they name
 	Executor *exec.Executor    // over the same items
-	Graphs   graph.Items       // describes the items that graphs call
+	Graphs   graphdef.Items    // describes the items that graphs call
 }
 
 // Check returns the findings that keep an item from being used, with positions where the item
@@ -54,7 +54,7 @@ func (c *Checker) tool(ctx context.Context, it *resolve.Item) []diag.Finding {
 	case exec.ProviderType:
 		_, out = provider.Parse(it.Ref.ID, doc)
 	case GraphType:
-		out = graph.Check(ctx, it.Ref, it.Path(), doc, c.Graphs)
+		out = graphdef.Check(ctx, it.Ref, it.Path(), doc, c.Graphs)
 	case mcpclient.ServerType:
 		_, err := mcpclient.ReadServer(it)
 		return findings(err) // it is not run, so it has no chain

@@ -7,7 +7,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec"
-	"github.com/ryeos/rye/exec/graph"
+	"github.com/ryeos/rye/exec/graph/graphdef"
 	"github.com/ryeos/rye/internal/testing/testkit"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/policy"
@@ -18,8 +18,8 @@ import (
 // noItems describes nothing: the graphs of the test call no items.
 type noItems struct{}
 
-func (noItems) Describe(context.Context, item.Ref) (graph.Described, []string, error) {
-	return graph.Described{}, nil, diag.New(diag.ToolNotFound, "no items")
+func (noItems) Describe(context.Context, item.Ref) (graphdef.Described, []string, error) {
+	return graphdef.Described{}, nil, diag.New(diag.ToolNotFound, "no items")
 }
 
 // Risk returns no classes: no command of the test has a value.

@@ -5,7 +5,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec"
-	"github.com/ryeos/rye/exec/graph"
+	"github.com/ryeos/rye/exec/graph/graphdef"
 	"github.com/ryeos/rye/internal/mcpclient"
 	"github.com/ryeos/rye/internal/tree"
 	"github.com/ryeos/rye/item"
@@ -15,7 +15,7 @@ import (
 
 // Rules are what Lint compares a tool with. All fields may be nil.
 type Rules struct {
-	Graphs  graph.Items                   // the items that graphs call
+	Graphs  graphdef.Items                // the items that graphs call
 	Natives func() map[string]exec.Native // the functions that config.func may name
 }
 
@@ -63,8 +63,8 @@ func lintGraph(
 	rules Rules,
 ) []diag.Finding {
 	if rules.Graphs == nil {
-		_, out := graph.Parse(it.Ref, it.Path(), doc)
+		_, out := graphdef.Parse(it.Ref, it.Path(), doc)
 		return errorsOf(out)
 	}
-	return errorsOf(graph.Check(ctx, it.Ref, it.Path(), doc, rules.Graphs))
+	return errorsOf(graphdef.Check(ctx, it.Ref, it.Path(), doc, rules.Graphs))
 }

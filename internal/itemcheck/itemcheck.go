@@ -7,7 +7,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec"
-	"github.com/ryeos/rye/exec/graph"
+	"github.com/ryeos/rye/exec/graph/graphdef"
 	"github.com/ryeos/rye/internal/draft"
 	"github.com/ryeos/rye/internal/tree"
 	"github.com/ryeos/rye/item"
@@ -48,8 +48,8 @@ func check(
 		return draft.Lint(ctx, r, it, rules)
 	}
 	out := graphFaults(ctx, it, rules)
-	out = append(out, graph.CheckHooks(Doc(it))...)
-	out = append(out, graph.CheckValues(Doc(it), Risk(ctx, r), func(ref item.Ref) any {
+	out = append(out, graphdef.CheckHooks(Doc(it))...)
+	out = append(out, graphdef.CheckValues(Doc(it), Risk(ctx, r), func(ref item.Ref) any {
 		called, err := r.Inspect(ctx, ref)
 		if err != nil {
 			return nil // reported with the action
@@ -96,10 +96,10 @@ type Items struct {
 }
 
 // Describe implements graph.Items.
-func (d Items) Describe(ctx context.Context, ref item.Ref) (graph.Described, []string, error) {
+func (d Items) Describe(ctx context.Context, ref item.Ref) (graphdef.Described, []string, error) {
 	it, err := d.Find(ctx, ref)
 	if d.partial && diag.CodeOf(err).Class() == diag.ClassNotFound {
-		return graph.Described{}, nil, nil
+		return graphdef.Described{}, nil, nil
 	}
 	if err != nil {
 		var similar []string
@@ -109,12 +109,12 @@ func (d Items) Describe(ctx context.Context, ref item.Ref) (graph.Described, []s
 				similar = append(similar, e.Ref.ID)
 			}
 		}
-		return graph.Described{}, slices.Compact(similar), err
+		return graphdef.Described{}, slices.Compact(similar), err
 	}
 	if ref.Kind == item.Directive {
 		return d.directive(ctx, it)
 	}
-	out := graph.Described{
+	out := graphdef.Described{
 		Graph:   IsGraph(it),
 		Output:  it.Meta.Fields["output_schema"],
 		Schema:  it.Meta.Fields["config_schema"],
@@ -160,16 +160,16 @@ func Risk(ctx context.Context, r *resolve.Resolver) *policy.Risk {
 }
 
 // directive describes a directive by its inputs, and by the result of its thread.
-func (d Items) directive(ctx context.Context, it *resolve.Item) (graph.Described, []string, error) {
+func (d Items) directive(ctx context.Context, it *resolve.Item) (graphdef.Described, []string, error) {
 	parsed, _, err := d.Resolver.Directive(ctx, it)
 	if err != nil {
-		return graph.Described{}, nil, err
+		return graphdef.Described{}, nil, err
 	}
 	outputs := map[string]any{}
 	for _, o := range parsed.Outputs {
 		outputs[o.Name] = map[string]any{"type": o.Type}
 	}
-	return graph.Described{Thread: true, Schema: primary.InputSchema(parsed.Inputs), Output: outputs}, nil, nil
+	return graphdef.Described{Thread: true, Schema: primary.InputSchema(parsed.Inputs), Output: outputs}, nil, nil
 }
 
 // Doc returns the document of a graph with its positions.

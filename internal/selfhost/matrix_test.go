@@ -15,7 +15,7 @@ import (
 	"github.com/ryeos/rye/bundle"
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec"
-	"github.com/ryeos/rye/exec/graph"
+	"github.com/ryeos/rye/exec/graph/graphdef"
 	"github.com/ryeos/rye/internal/extract"
 	"github.com/ryeos/rye/internal/tree"
 	"github.com/ryeos/rye/item"
@@ -465,7 +465,7 @@ func providerEffect(t *testing.T, w *world, e entry) {
 // graphEffect starts a graph at another node.
 func graphEffect(t *testing.T, w *world, e entry) {
 	w.put(w.project, e.rel, replaced(t, e.body(t), `\n  start: \w+\n`, "\n  start: done\n"))
-	g, findings := graph.Parse(e.it.Ref, e.rel, overridden(t, w, e))
+	g, findings := graphdef.Parse(e.it.Ref, e.rel, overridden(t, w, e))
 	if g == nil {
 		t.Fatal(findings)
 	}

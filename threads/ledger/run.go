@@ -10,6 +10,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec"
 	"github.com/ryeos/rye/exec/graph"
+	"github.com/ryeos/rye/exec/graph/graphdef"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/policy"
@@ -26,7 +27,7 @@ import (
 type RunAccount struct {
 	p      *project.Project
 	run    string
-	graph  *graph.Graph
+	graph  *graphdef.Graph
 	digest item.Digest
 	above  *RunAccount // of the run whose node called this one
 	again  bool        // an earlier process can have opened the account
@@ -44,7 +45,7 @@ type RunAccount struct {
 func AccountOfRun(
 	p *project.Project,
 	within exec.Call,
-	g *graph.Graph,
+	g *graphdef.Graph,
 	digest item.Digest,
 	above *RunAccount,
 ) *RunAccount {

@@ -10,7 +10,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec"
-	"github.com/ryeos/rye/exec/graph"
+	"github.com/ryeos/rye/exec/graph/graphdef"
 	"github.com/ryeos/rye/exec/graph/graphhost"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/item"
@@ -244,7 +244,7 @@ func loopSteps(
 		return nil, diag.FromFindings("reading the loop "+loop.Ref.String(), findings)
 	}
 	var out []threads.Identity
-	refs := slices.Clone(graph.Targets(g))
+	refs := slices.Clone(graphdef.Targets(g))
 	for _, name := range steps.Called() {
 		if ref := stepRef(name); !slices.Contains(refs, ref) {
 			refs = append(refs, ref)

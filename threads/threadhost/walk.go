@@ -10,6 +10,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec/graph"
+	"github.com/ryeos/rye/exec/graph/graphdef"
 	"github.com/ryeos/rye/exec/graph/graphhost"
 	"github.com/ryeos/rye/threads"
 	"github.com/ryeos/rye/threads/prepare"
@@ -162,7 +163,7 @@ func walkPosition(lines []transcript.Line) string {
 // again returns the node at which an ended walk of the loop continues: before the
 // calls that have no result, else where the thread was suspended, else before the next call
 // of the model. A loop without these nodes begins at its start; the prompt of the log stays.
-func again(g *graph.Graph, t *threads.Thread, suspended string) string {
+func again(g *graphdef.Graph, t *threads.Thread, suspended string) string {
 	name := "inbox"
 	if g.Nodes[suspended] != nil {
 		name = suspended

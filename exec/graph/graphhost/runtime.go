@@ -13,6 +13,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec"
 	"github.com/ryeos/rye/exec/graph"
+	"github.com/ryeos/rye/exec/graph/graphdef"
 	"github.com/ryeos/rye/internal/itemcheck"
 	"github.com/ryeos/rye/internal/jsonx"
 	"github.com/ryeos/rye/internal/openat"
@@ -161,9 +162,9 @@ func continued(
 }
 
 // Parse parses the graph in an item.
-func Parse(it *resolve.Item) (*graph.Graph, []diag.Finding) {
+func Parse(it *resolve.Item) (*graphdef.Graph, []diag.Finding) {
 	p, _ := resolve.Derive(it, graphKey{it.Path()}, func() (parsedGraph, error) {
-		g, findings := graph.Parse(it.Ref, it.Path(), itemcheck.Doc(it))
+		g, findings := graphdef.Parse(it.Ref, it.Path(), itemcheck.Doc(it))
 		return parsedGraph{g, findings}, nil
 	})
 	return p.graph, slices.Clone(p.findings)
@@ -174,7 +175,7 @@ type graphKey struct{ path string }
 
 // parsedGraph is a graph, which nothing changes, and what was found in its item.
 type parsedGraph struct {
-	graph    *graph.Graph
+	graph    *graphdef.Graph
 	findings []diag.Finding
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec"
 	"github.com/ryeos/rye/exec/graph"
+	"github.com/ryeos/rye/exec/graph/graphdef"
 	"github.com/ryeos/rye/internal/hidden"
 	"github.com/ryeos/rye/internal/itemcheck"
 	"github.com/ryeos/rye/internal/jsonx"
@@ -101,7 +102,7 @@ func (c graphsCall) graph(ctx context.Context, operation string) (map[string]any
 	if g == nil {
 		return nil, diag.FromFindings("reading the graph "+ref.String(), findings)
 	}
-	return map[string]any{"graph": ref.String(), "picture": g.Terminal(graph.Ran{})}, nil
+	return map[string]any{"graph": ref.String(), "picture": g.Terminal(graphdef.Ran{})}, nil
 }
 
 func (c graphsCall) list(ctx context.Context) (map[string]any, error) {

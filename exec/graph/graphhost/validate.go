@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/ryeos/rye/diag"
-	"github.com/ryeos/rye/exec/graph"
+	"github.com/ryeos/rye/exec/graph/graphdef"
 	"github.com/ryeos/rye/internal/itemcheck"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/item"
@@ -22,7 +22,7 @@ func Validate(ctx context.Context, p *project.Project, ref item.Ref) ([]diag.Fin
 			WithDetail("ref", ref.String())
 	}
 	fs := append(
-		graph.Check(
+		graphdef.Check(
 			ctx,
 			it.Ref,
 			it.Path(),

@@ -5,6 +5,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec/graph"
+	"github.com/ryeos/rye/exec/graph/graphdef"
 	"github.com/ryeos/rye/exec/graph/graphhost"
 	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/internal/cmd/complete"
@@ -108,7 +109,7 @@ func runGraphShow(ctx context.Context, c *cli.Call, format string) error {
 		return err
 	}
 	name := c.Args[0]
-	var ran graph.Ran
+	var ran graphdef.Ran
 	if id, err := control.Find(ctx, p, name); err == nil {
 		s, err := graph.Status(ctx, p.Spaces.ProjectDir, id)
 		if err != nil {

@@ -1,4 +1,4 @@
-package graph
+package graphdef
 
 import (
 	"context"
@@ -245,7 +245,7 @@ func (v *validator) state() {
 				nearOr(f, u.key, inputs, "graph_input", "key", u.key)
 			}
 		case "env":
-			if u.key != "" && !slices.Contains(v.g.env(), u.key) {
+			if u.key != "" && !slices.Contains(v.g.Env(), u.key) {
 				v.report(
 					u.path,
 					"graph_env_name",
@@ -269,12 +269,12 @@ func (v *validator) state() {
 			n.Type != TypeReturn && len(n.Next) == 0
 	})
 	for _, k := range slices.Sorted(maps.Keys(written)) {
-		if v.g.stateClosed && v.g.stateKeys[k] == nil {
+		if v.g.StateClosed && v.g.StateKeys[k] == nil {
 			f := v.errorf(written[k], "the state has no key %q in state_schema", k)
 			nearOr(
 				f,
 				k,
-				slices.Sorted(maps.Keys(v.g.stateKeys)),
+				slices.Sorted(maps.Keys(v.g.StateKeys)),
 				"graph_state_key",
 				"key",
 				k,
@@ -472,7 +472,7 @@ func (v *validator) bracedNames(a *Action, node string, schema any) {
 		switch {
 		case declared[first] != nil:
 			return "${inputs." + name + "}"
-		case v.g.stateKeys[first] != nil:
+		case v.g.StateKeys[first] != nil:
 			return "${state." + name + "}"
 		case deeper && slices.Contains([]string{"inputs", "state", "result", "run", "env", "error"}, first):
 			return "${" + name + "}"
@@ -505,7 +505,7 @@ func (v *validator) isNumber(e *interpolate.Expr) bool {
 	case "inputs":
 		source = v.g.doc.Root["config_schema"]
 	case "state":
-		source = map[string]any{"properties": v.g.stateKeys}
+		source = map[string]any{"properties": v.g.StateKeys}
 	case "run":
 		source = object("step", "integer")
 	default:
@@ -575,7 +575,7 @@ func (v *validator) controls() {
 			continue
 		}
 		path := h.Action.path
-		err := hooks.CheckAction(h.Action.raw, decisions(h.Event))
+		err := hooks.CheckAction(h.Action.raw, Decisions(h.Event))
 		if err != nil {
 			e := diag.Typed(err)
 			v.report(path, e.Reason, nil, "hook %s: %s", h.ID, e.Message)

@@ -1,4 +1,4 @@
-package graph
+package graphdef
 
 import (
 	"fmt"
@@ -41,7 +41,7 @@ func TestShowFits(t *testing.T) {
 // nodes with branches, conditions and error edges.
 func TestShowComplete(t *testing.T) {
 	graphs := map[string]*Graph{"thirty": parse(t, head+thirty())}
-	files, err := filepath.Glob("../../examples/graphs/*.yaml")
+	files, err := filepath.Glob("../../../examples/graphs/*.yaml")
 	if err != nil || len(files) < 3 {
 		t.Fatalf("%d examples, %v", len(files), err)
 	}

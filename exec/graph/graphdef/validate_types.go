@@ -1,4 +1,4 @@
-package graph
+package graphdef
 
 import (
 	"context"
@@ -67,7 +67,7 @@ func (v *validator) assigns(assign map[string]*interpolate.Template, node, path 
 
 // constant compares a constant with the type of a key of the state.
 func (v *validator) constant(key string, value any, node, at string) {
-	if v.g.StateSchema == nil || v.g.stateKeys[key] == nil {
+	if v.g.StateSchema == nil || v.g.StateKeys[key] == nil {
 		return
 	}
 	for _, bad := range v.g.StateSchema.Validate(any(map[string]any{key: value})) {
@@ -112,7 +112,7 @@ func (v *validator) declared(path []string, result any) (found any, missing stri
 	case "inputs":
 		source = v.g.doc.Root["config_schema"]
 	case "state":
-		source = map[string]any{"properties": v.g.stateKeys}
+		source = map[string]any{"properties": v.g.StateKeys}
 	case "run":
 		source = object("id", "string", "started", "string", "step", "integer")
 	case "error":
@@ -129,7 +129,7 @@ func (v *validator) declared(path []string, result any) (found any, missing stri
 // fits reports a key of the state whose declared types include none of the types of a
 // value. An empty list is not known.
 func (v *validator) fits(key string, types []string, what, node, at string) {
-	want := typesOf(v.g.stateKeys[key])
+	want := typesOf(v.g.StateKeys[key])
 	if len(types) == 0 || len(want) == 0 {
 		return
 	}

@@ -1,4 +1,4 @@
-package graph
+package graphdef
 
 import (
 	"bytes"
@@ -100,3 +100,8 @@ func parse(t testing.TB, text string) *Graph {
 	}
 	return g
 }
+
+const head = `
+version: "1.0.0"
+tool_type: graph
+`

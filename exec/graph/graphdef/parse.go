@@ -1,4 +1,4 @@
-package graph
+package graphdef
 
 import (
 	"cmp"
@@ -101,8 +101,8 @@ func (p *parser) config(g *Graph, r *tree.Reader) {
 	if r.Has("state_schema") {
 		g.StateSchema = p.schema(r, "state_schema")
 		s, _ := r.Value("state_schema").(map[string]any)
-		g.stateKeys, _ = s["properties"].(map[string]any)
-		g.stateClosed = s["additionalProperties"] == false
+		g.StateKeys, _ = s["properties"].(map[string]any)
+		g.StateClosed = s["additionalProperties"] == false
 	}
 	g.State = map[string]any{}
 	if r.Has("state") {

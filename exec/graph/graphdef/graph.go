@@ -1,4 +1,4 @@
-package graph
+package graphdef
 
 import (
 	"maps"
@@ -51,8 +51,8 @@ type Graph struct {
 
 	Start          string
 	StateSchema    *schema.Schema // nil: the state is open
-	stateKeys      map[string]any // the properties that the schema declares
-	stateClosed    bool           // the schema permits no other keys
+	StateKeys      map[string]any // the properties that the schema declares
+	StateClosed    bool           // the schema permits no other keys
 	State          map[string]any // the initial state
 	MaxSteps       int
 	MaxConcurrency int
@@ -189,7 +189,7 @@ type Wait struct {
 // decision, and decide nothing.
 const (
 	ownLayer  = 2
-	observers = 5
+	Observers = 5
 )
 
 // Hook is an action at an event of the run.
@@ -241,11 +241,11 @@ func (a *Action) Ref() (item.Ref, bool) {
 
 // Targets returns the items that a graph executes by a fixed id, sorted.
 func Targets(g *Graph) []item.Ref {
-	return g.fixedTargets()
+	return g.FixedTargets()
 }
 
-// fixedTargets returns the items that the graph executes by a fixed id, sorted.
-func (g *Graph) fixedTargets() []item.Ref {
+// FixedTargets returns the items that the graph executes by a fixed id, sorted.
+func (g *Graph) FixedTargets() []item.Ref {
 	set := map[item.Ref]bool{}
 	g.actions(func(a *Action, _ string) {
 		ref, ok := a.Ref()
@@ -258,8 +258,8 @@ func (g *Graph) fixedTargets() []item.Ref {
 	})
 }
 
-// env returns the variables that the graph and its nodes require.
-func (g *Graph) env() []string {
+// Env returns the variables that the graph and its nodes require.
+func (g *Graph) Env() []string {
 	set := map[string]bool{}
 	for _, name := range g.EnvRequires {
 		set[name] = true
@@ -292,16 +292,16 @@ func eachIn(
 	}
 }
 
-// stops reports whether the action of a hook is to keep the run from continuing, whatever
+// Stops reports whether the action of a hook is to keep the run from continuing, whatever
 // its result is: if it fails, the node fails.
-func (h *Hook) stops() bool {
+func (h *Hook) Stops() bool {
 	id, _ := h.Action.ID.Constant()
 	return id == hooks.ControlID && hooks.Stops(hooks.Stated(h.Action.raw))
 }
 
-// decisions returns the decisions that hooks of an event may make. After a node is committed, and after
+// Decisions returns the decisions that hooks of an event may make. After a node is committed, and after
 // the run, nothing is left to decide.
-func decisions(event string) []string {
+func Decisions(event string) []string {
 	switch event {
 	case "node_started":
 		return []string{"skip", "fail", "abort", "suspend"}

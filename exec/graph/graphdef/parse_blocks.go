@@ -1,4 +1,4 @@
-package graph
+package graphdef
 
 import (
 	"fmt"
@@ -203,7 +203,7 @@ func (p *parser) hook(r *tree.Reader) *Hook {
 		Cond:   p.when(r, "condition"),
 		Action: p.action(r.Map("action")),
 	}
-	if h.Layer = r.Int("layer", ownLayer, 1, observers); h.Layer < ownLayer {
+	if h.Layer = r.Int("layer", ownLayer, 1, Observers); h.Layer < ownLayer {
 		pos := p.doc.At(r.Path("layer"))
 		p.r.Add(diag.Warnf(
 			diag.ValidationFailed,

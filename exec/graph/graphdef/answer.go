@@ -1,10 +1,11 @@
-package graph
+package graphdef
 
 import (
 	"fmt"
-	"github.com/ryeos/rye/internal/jsonx"
 	"slices"
 	"strings"
+
+	"github.com/ryeos/rye/internal/jsonx"
 )
 
 // Refuses returns why a value is not an answer, "" if it is one.

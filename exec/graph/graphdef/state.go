@@ -1,9 +1,9 @@
-package graph
+package graphdef
 
 import "github.com/ryeos/rye/diag"
 
-// checkState compares a state with state_schema and bounds its size.
-func (g *Graph) checkState(state map[string]any, what string) error {
+// CheckState compares a state with state_schema and bounds its size.
+func (g *Graph) CheckState(state map[string]any, what string) error {
 	if g.StateSchema != nil {
 		for _, v := range g.StateSchema.Validate(any(state)) {
 			if v.Keyword == "required" {

@@ -1,4 +1,4 @@
-package graph
+package graphdef
 
 import (
 	"context"
@@ -57,7 +57,7 @@ func (v *validator) stateTypes(ctx context.Context) kinds {
 		}
 	})
 	for key := range out {
-		if unknown[key] || v.g.stateKeys[key] != nil {
+		if unknown[key] || v.g.StateKeys[key] != nil {
 			delete(out, key)
 		}
 	}
