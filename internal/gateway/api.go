@@ -542,4 +542,3 @@ func mayDecide(caller *who, decision string) func(*host.Approval) error {
 		return caller.key.Role.Approves(a.Risk(), decision)
 	}
 }
-

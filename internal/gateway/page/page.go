@@ -12,7 +12,6 @@ import (
 	"fmt"
 	"html/template"
 	"io/fs"
-	"mime"
 	"net/http"
 	"path"
 	"strings"
@@ -51,6 +50,12 @@ func New(now func() time.Time) (*Pages, error) {
 		paths:  map[string]string{},
 		now:    now,
 	}
+	// The table of a system can have other types, which a browser would not execute.
+	types := map[string]string{
+		".css": "text/css; charset=utf-8",
+		".js":  "text/javascript; charset=utf-8",
+		".svg": "image/svg+xml",
+	}
 	entries, err := fs.ReadDir(files, "assets")
 	if err != nil {
 		return nil, err
@@ -64,7 +69,7 @@ func New(now func() time.Time) (*Pages, error) {
 		ext := path.Ext(e.Name())
 		name := strings.TrimSuffix(e.Name(), ext) + "." + hex.EncodeToString(sum[:8]) + ext
 		p.paths[e.Name()] = AssetPath + name
-		p.assets[AssetPath+name] = asset{kind: mime.TypeByExtension(ext), data: b}
+		p.assets[AssetPath+name] = asset{kind: types[ext], data: b}
 	}
 	p.templates, err = template.New("pages").Funcs(p.functions()).ParseFS(files, "templates/*.html")
 	return p, err

@@ -19,6 +19,7 @@ import (
 	"github.com/ryeos/rye/internal/gateway/host"
 	"github.com/ryeos/rye/internal/gateway/trail"
 	"github.com/ryeos/rye/internal/httpserve"
+	"github.com/ryeos/rye/internal/openat"
 	"github.com/ryeos/rye/internal/proc"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/internal/serverconfig"
@@ -239,7 +240,11 @@ func runServe(ctx context.Context, c *cli.Call, o *serveOptions) error {
 		return err
 	}
 	defer func() {
-		_ = base.Remove(addressFile)
+		// A second gateway of the account has written its own address.
+		b, _, err := openat.Read(base.Path(""), addressFile, maxAddress)
+		if err == nil && string(b) == url+"\n" {
+			_ = base.Remove(addressFile)
+		}
 	}()
 	for _, dir := range dirs {
 		c.UI.Note("project %s", dir)
