@@ -20,11 +20,13 @@ import (
 	"github.com/ryeos/rye/internal/cmd/self"
 	"github.com/ryeos/rye/internal/cmd/serve"
 	"github.com/ryeos/rye/internal/cmd/setup"
+	"github.com/ryeos/rye/internal/cmd/sign"
 	"github.com/ryeos/rye/internal/cmd/test"
 	"github.com/ryeos/rye/internal/cmd/threads"
 	"github.com/ryeos/rye/internal/cmd/tour"
 	"github.com/ryeos/rye/internal/cmd/transfer"
 	"github.com/ryeos/rye/internal/cmd/trust"
+	"github.com/ryeos/rye/internal/cmd/verify"
 )
 
 // verb is a row of the table of verbs. Its constructor is called for one command, or to
@@ -42,8 +44,8 @@ func commands(only string) []*cli.Command {
 		{"init", setup.InitCommand},
 		{"import", transfer.ImportCommand},
 		{"export", transfer.ExportCommand},
-		{"status", items.StatusCommand},
-		{"new", items.NewCommand},
+		{"status", verify.StatusCommand},
+		{"new", sign.NewCommand},
 		{"run", func() *cli.Command {
 			return run.Command(setup.OfferSetup)
 		}},
@@ -54,8 +56,8 @@ func commands(only string) []*cli.Command {
 		{"deny", threads.DenyCommand},
 		{"test", test.Command},
 		{"provider", provider.Command},
-		{"sign", items.SignCommand},
-		{"verify", items.VerifyCommand},
+		{"sign", sign.Command},
+		{"verify", verify.Command},
 		{"hook", hook.Command},
 		{"list", items.ListCommand},
 		{"search", items.SearchCommand},

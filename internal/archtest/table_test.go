@@ -53,6 +53,8 @@ func layers() []layer {
 			{"internal/cmd/graph", everything()},
 			{"internal/cmd/hook", everything()},
 			{"internal/cmd/items", everything()},
+			{"internal/cmd/sign", everything()},
+			{"internal/cmd/verify", everything()},
 			{"internal/cmd/key", everything()},
 			{"internal/cmd/mcp", everything()},
 			{"internal/cmd/packages", everything()},

@@ -1,5 +1,5 @@
-// Package items has the commands for items of the workspace: sign, verify, list, search,
-// show, chain, load, new, delta, diff and status.
+// Package items has the commands that read single items of the workspace: list, search, show, chain,
+// load, delta and diff.
 //
 // It does not verify or sign by itself.
 package items

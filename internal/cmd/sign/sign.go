@@ -1,4 +1,4 @@
-package items
+package sign
 
 import (
 	"context"
@@ -18,7 +18,7 @@ import (
 	"github.com/ryeos/rye/resolve"
 )
 
-func SignCommand() *cli.Command {
+func Command() *cli.Command {
 	var o view.SignOptions
 	return &cli.Command{
 		Name:  "sign",

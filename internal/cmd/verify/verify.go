@@ -1,4 +1,4 @@
-package items
+package verify
 
 import (
 	"context"
@@ -26,7 +26,7 @@ type verifyOptions struct {
 	explain, locked, noMemo bool
 }
 
-func VerifyCommand() *cli.Command {
+func Command() *cli.Command {
 	var o verifyOptions
 	return &cli.Command{
 		Name:  "verify",
