@@ -40,6 +40,7 @@ type Packages struct {
 	cache      *source.Cache
 	registries *Registries
 	Base       string
+	Source     source.Source // of bundles and of adopted sources
 	files      string
 	Space      space.Name
 	done       func()
@@ -75,6 +76,7 @@ func Open(ctx context.Context, e *project.Env, p Params) (*Packages, error) {
 	if sealed {
 		src = packages.OfflineByRule(src, rule)
 	}
+	x.Source = src
 	params := packages.Params{
 		Base:       x.Base,
 		Files:      x.files,

@@ -77,11 +77,12 @@ func ReadRules(layers []policy.Layer) (*Rules, error) {
 	// the nearest layer decides
 	for _, layer := range layers {
 		r := tree.NewReader(layer.Doc, diag.ValidationFailed)
-		if patterns := readPatterns(r); patterns != nil {
-			out.patterns = patterns
+		// an empty list replaces the farther ones, too
+		if r.Has("notices") {
+			out.patterns = readPatterns(r)
 		}
-		if fetches := readFetches(layer.Doc); fetches != nil {
-			out.fetches = fetches
+		if r.Has("fetches") {
+			out.fetches = readFetches(layer.Doc)
 		}
 		err := diag.FromFindings("reading "+layer.Name, r.Findings())
 		if err != nil {

@@ -150,5 +150,5 @@ func (d Dir) list(t *openat.Dir) (paths []string, err error) {
 
 // NoBundle is the error for a directory without a bundle.
 func NoBundle(where string) error {
-	return diag.New(diag.SourceNotFound, "looking for a bundle: %s has neither %s with items nor %s", where, aiDir, lock.ProjectFileName)
+	return diag.New(diag.SourceNotFound, "looking for a bundle: %s has neither %s with items nor %s%w", where, aiDir, lock.ProjectFileName, ErrNoBundle)
 }

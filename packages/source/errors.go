@@ -7,6 +7,10 @@ import (
 	"github.com/ryeos/rye/diag"
 )
 
+// ErrNoBundle is wrapped by the error for a commit or directory without a bundle. It has no
+// text of its own.
+var ErrNoBundle = errors.New("")
+
 func cancelled(ctx context.Context) error {
 	return diag.New(diag.Cancelled, "fetching: %w", context.Cause(ctx))
 }

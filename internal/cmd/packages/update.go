@@ -3,6 +3,7 @@ package packages
 import (
 	"cmp"
 	"context"
+	"errors"
 	"strings"
 
 	"github.com/ryeos/rye/diag"
@@ -11,6 +12,7 @@ import (
 	"github.com/ryeos/rye/internal/cmd/env"
 	"github.com/ryeos/rye/internal/deps"
 	"github.com/ryeos/rye/packages"
+	"github.com/ryeos/rye/packages/source"
 )
 
 // updateOptions are the flags of rye update.
@@ -131,12 +133,26 @@ func InfoCommand() *cli.Command {
 		Long: `Prints the entry of rye.lock and the versions that the remote has. Of a bundle that is
 not locked, or with a version, also what the release brings: signers, items,
 capabilities, executables and hosts. This works before you trust the signer; nothing is
-verified or installed.`,
-		Examples: []string{"rye info github.com/acme/tools", "rye info github.com/acme/tools@v1.4.0", "rye info tools --offline"},
-		Codes:    []diag.Code{diag.SourceNotFound, diag.VersionNotFound, diag.Unsigned, diag.Network, diag.AuthRequired},
-		Flags:    env.PackageFlags(&o),
+verified or installed.
+
+Of a repository without a manifest, such as one with skills, it prints the components: their
+scripts, the programs, hosts and variables that they name, the code that they fetch, and
+the notices of config:review/notices. A component without notices has no line about them:
+rye finds patterns, not intentions.`,
+		Examples: []string{
+			"rye info github.com/acme/tools",
+			"rye info github.com/acme/tools@v1.4.0",
+			"rye info tools --offline",
+			"rye info github.com/acme/skills",
+		},
+		Codes: []diag.Code{diag.SourceNotFound, diag.VersionNotFound, diag.Unsigned, diag.Network, diag.AuthRequired},
+		Flags: env.PackageFlags(&o),
 		Run: func(ctx context.Context, c *cli.Call) error {
-			return env.ShowInfo(ctx, c, &o)
+			err := env.ShowInfo(ctx, c, &o)
+			if errors.Is(err, source.ErrNoBundle) {
+				return showSource(ctx, c, &o)
+			}
+			return err
 		},
 	}
 }
