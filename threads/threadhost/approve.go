@@ -14,6 +14,7 @@ import (
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/threads"
+	"github.com/ryeos/rye/threads/control"
 	"github.com/ryeos/rye/threads/copies"
 )
 
@@ -73,7 +74,7 @@ func (r *Run) approver(ctx context.Context, within exec.Call, c *threads.ToolCal
 				about.Prefixes = q.Prefixes
 				reply, err := r.Options.Decide(ctx, about)
 				if reply.Stop && err == nil && r.suspends() {
-					err = StopTurn(r.Project, r.id)
+					err = control.StopTurn(r.Project, r.id)
 				}
 				return reply, err
 			}
@@ -155,7 +156,7 @@ func (r *Run) beforeAsking(
 
 // decided returns the answer to a question that another process wrote.
 func (r *Run) decided(question string) (*threads.Decision, error) {
-	return decisionIn(r.Project.Spaces.ProjectDir, r.id, question)
+	return control.DecisionIn(r.Project.Spaces.ProjectDir, r.id, question)
 }
 
 // took removes the answers to a question that the log has.
@@ -166,7 +167,7 @@ func (r *Run) took(question string) error {
 	}
 	var list []graph.Message
 	for _, m := range all {
-		if m.Kind == AnswerKind && m.Name == question {
+		if m.Kind == control.AnswerKind && m.Name == question {
 			list = append(list, m)
 		}
 	}

@@ -9,7 +9,6 @@ import (
 	"github.com/ryeos/rye/exec/graph/graphhost"
 	"github.com/ryeos/rye/threads"
 	"github.com/ryeos/rye/threads/control"
-	"github.com/ryeos/rye/threads/threadhost"
 )
 
 // by is who makes the call, as logs name it.
@@ -39,7 +38,7 @@ func (o orchestration) suspend(ctx context.Context) (any, error) {
 		return nil, err
 	}
 	if o.own(id) {
-		_, err := threadhost.AskToSuspend(
+		_, err := control.AskToSuspend(
 			ctx,
 			o.p,
 			id,
@@ -48,7 +47,7 @@ func (o orchestration) suspend(ctx context.Context) (any, error) {
 		)
 		return map[string]any{"thread_id": id, "state": threads.Running}, err
 	}
-	state, err := threadhost.Suspend(
+	state, err := control.Suspend(
 		ctx,
 		o.p,
 		id,
@@ -68,7 +67,7 @@ func (o orchestration) resume(ctx context.Context) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	last, s, err := threadhost.Steered(o.p, id, "resuming")
+	last, s, err := control.Steered(o.p, id, "resuming")
 	if err != nil {
 		return nil, err
 	}
@@ -121,13 +120,13 @@ func (o orchestration) handOff(ctx context.Context) (any, error) {
 		return nil, err
 	}
 	if o.own(id) {
-		last, _, err := threadhost.Steered(o.p, id, "handing off")
+		last, _, err := control.Steered(o.p, id, "handing off")
 		if err == nil {
 			err = askToHandOff(o.p, last, o.text("message"), o.by(ctx))
 		}
 		return map[string]any{"thread_id": last, "state": threads.Running}, err
 	}
-	last, s, err := threadhost.Steered(o.p, id, "handing off")
+	last, s, err := control.Steered(o.p, id, "handing off")
 	if err != nil {
 		return nil, err
 	}

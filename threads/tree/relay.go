@@ -100,7 +100,7 @@ func relayOne(
 		return
 	}
 	if err == nil && within.Err() == nil {
-		_, _, _ = threadhost.DecideCall(
+		_, _, _ = control.DecideCall(
 			ctx,
 			p,
 			id,
@@ -118,7 +118,7 @@ func leave(p *project.Project, id string, q *threads.OpenQuestion) error {
 		p.Spaces.ProjectDir,
 		id,
 		graph.Message{
-			Kind:    threadhost.AnswerKind,
+			Kind:    control.AnswerKind,
 			Name:    q.ID,
 			Payload: payload,
 			By:      "person",

@@ -23,7 +23,7 @@ func HandOff(
 	p *project.Project,
 	id, text, by string,
 ) (next string, err error) {
-	from, _, err := threadhost.Steered(p, id, "handing off")
+	from, _, err := control.Steered(p, id, "handing off")
 	if err != nil {
 		return "", err
 	}
@@ -43,7 +43,7 @@ func HandOff(
 			return next, err
 		}
 		if !running {
-			return "", threadhost.NotRunning(ctx, p, from, "handing off")
+			return "", control.NotRunning(ctx, p, from, "handing off")
 		}
 		if time.Now().After(end) {
 			return "", diag.New(diag.Timeout, "handing off %s: its turn has not ended after %s; another thread continues after it", from, handOffWait)

@@ -169,11 +169,11 @@ func askOpen(ctx context.Context, c *cli.Call, p *project.Project, id string) er
 		}
 		r := ask.ReplyTo(a)
 		if r.Stop { // before the answer, which a process may take at once
-			if err := threadhost.StopTurn(p, id); err != nil {
+			if err := control.StopTurn(p, id); err != nil {
 				return err
 			}
 		}
-		_, continues, err := threadhost.DecideCall(
+		_, continues, err := control.DecideCall(
 			ctx,
 			p,
 			id,

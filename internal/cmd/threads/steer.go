@@ -9,7 +9,7 @@ import (
 	"github.com/ryeos/rye/internal/cmd/watch"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/threads"
-	"github.com/ryeos/rye/threads/threadhost"
+	"github.com/ryeos/rye/threads/control"
 	"github.com/ryeos/rye/threads/tree"
 )
 
@@ -30,7 +30,7 @@ its money stays reserved, and its time does not run.`,
 			if err != nil {
 				return err
 			}
-			state, err := threadhost.Suspend(ctx, p, id, reason, "person")
+			state, err := control.Suspend(ctx, p, id, reason, "person")
 			if err != nil {
 				return err
 			}

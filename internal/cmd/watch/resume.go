@@ -81,7 +81,7 @@ func DecideThread(
 		if err != nil {
 			return true, err
 		}
-		q, continues, err := threadhost.DecideCall(ctx, p, id, call, r, prefix)
+		q, continues, err := control.DecideCall(ctx, p, id, call, r, prefix)
 		if q != nil {
 			c.UI.Note("%s: %s", r.Decision, q.Question)
 		}

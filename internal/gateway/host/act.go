@@ -127,7 +127,7 @@ func (v *View) Suspend(ctx context.Context, id, reason string) (*State, error) {
 	if err != nil {
 		return nil, err
 	}
-	state, err := threadhost.Suspend(ctx, p, id, reason, v.c.By)
+	state, err := control.Suspend(ctx, p, id, reason, v.c.By)
 	if err != nil {
 		return nil, err
 	}

@@ -239,7 +239,7 @@ func (v *View) asked(ctx context.Context, id string, d Decision) (*Approval, err
 }
 
 func (v *View) decideCall(ctx context.Context, p *project.Project, a *Approval, d Decision) error {
-	_, suspended, err := threadhost.DecideCall(
+	_, suspended, err := control.DecideCall(
 		ctx,
 		p,
 		a.Thread,

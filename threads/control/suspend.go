@@ -1,4 +1,4 @@
-package threadhost
+package control
 
 import (
 	"context"
@@ -7,14 +7,13 @@ import (
 	"github.com/ryeos/rye/exec/graph"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/threads"
-	"github.com/ryeos/rye/threads/control"
 	"github.com/ryeos/rye/threads/transcript"
 )
 
 // Steered returns the last thread of a chain, if a request to suspend it or to hand it off
 // can be obeyed.
 func Steered(p *project.Project, id, doing string) (string, *threads.Started, error) {
-	id = control.EndOfChain(p, id)
+	id = EndOfChain(p, id)
 	s, err := threads.ReadStarted(p.Spaces.ProjectDir, id)
 	switch {
 	case diag.CodeOf(err) == diag.ThreadNotFound:
@@ -49,7 +48,7 @@ func Suspend(ctx context.Context, p *project.Project, id, reason, by string) (st
 	if err != nil {
 		return "", err
 	}
-	_ = transcript.Base(p.Spaces.ProjectDir, id).FreeWithin(ctx, transcript.LockFile, control.EndWait)
+	_ = transcript.Base(p.Spaces.ProjectDir, id).FreeWithin(ctx, transcript.LockFile, EndWait)
 	s, err := graph.Status(ctx, p.Spaces.ProjectDir, id)
 	if err != nil {
 		return "", err

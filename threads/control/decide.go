@@ -1,4 +1,4 @@
-package threadhost
+package control
 
 import (
 	"cmp"
@@ -12,13 +12,13 @@ import (
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/threads"
-	"github.com/ryeos/rye/threads/control"
 )
 
 // The answers of persons to questions about calls are messages of the inbox.
 const AnswerKind = "answer"
 
-func decisionIn(project, id, question string) (*threads.Decision, error) {
+// DecisionIn returns the answer to a question of a thread that its inbox has, nil without one.
+func DecisionIn(project, id, question string) (*threads.Decision, error) {
 	all, err := graph.Inbox(project, id)
 	if err != nil {
 		return nil, err
@@ -86,7 +86,7 @@ func DecideCall(
 		By:      cmp.Or(r.By, "person"),
 	}, p.Env.Now()); err != nil {
 		// A command that was killed before the thread continued has written the same answer.
-		first, ierr := decisionIn(dir, id, q.ID)
+		first, ierr := DecisionIn(dir, id, q.ID)
 		if ierr != nil ||
 			first == nil ||
 			first.Decision != r.Decision ||
@@ -135,7 +135,7 @@ func decidedNow(
 	want threads.Reply,
 ) (goesOn bool, err error) {
 	dir := p.Spaces.ProjectDir
-	for end := time.Now().Add(control.AnswerWait); ; {
+	for end := time.Now().Add(AnswerWait); ; {
 		running := graph.Owner(ctx, dir, id) >= 0
 		got, err := threads.ReplyTo(dir, id, q.ID)
 		switch {
@@ -152,9 +152,9 @@ func decidedNow(
 		case !running:
 			return true, nil
 		case time.Now().After(end):
-			return false, diag.New(diag.Timeout, "answering %s: its process has not taken the answer after %s; it reads it before the question expires", id, control.AnswerWait)
+			return false, diag.New(diag.Timeout, "answering %s: its process has not taken the answer after %s; it reads it before the question expires", id, AnswerWait)
 		}
-		if err := control.Pause(ctx, control.LookPause); err != nil {
+		if err := Pause(ctx, LookPause); err != nil {
 			return false, err
 		}
 	}
