@@ -84,7 +84,7 @@ func layers() []layer {
 			{"internal/gateway/page", set("internal/gateway/host", "internal/gateway/trail", "threads", "threads/activity", "threads/waiting")},
 			{"internal/gateway/access", set("policy")},
 			{"internal/gateway/trail", set()},
-			{"internal/gateway/host", set("exec/graph", "internal/project", "item", "policy", "resolve", "threads", "threads/activity", "threads/control", "threads/store", "threads/threadhost", "threads/transcript", "threads/tree", "threads/waiting")},
+			{"internal/gateway/host", set("exec/graph", "internal/project", "item", "policy", "resolve", "threads", "threads/activity", "threads/control", "threads/copies", "threads/store", "threads/threadhost", "threads/transcript", "threads/tree", "threads/waiting")},
 			{"mcpserve", set("primary/agent")},
 		}},
 		{"Opened project", []entry{

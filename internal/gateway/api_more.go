@@ -34,6 +34,21 @@ type itemList struct {
 
 func (s *Server) itemRoutes() {
 	handle(s, operation{
+		id:      "getDiff",
+		method:  "GET",
+		path:    "/threads/{id}/diff",
+		summary: "Read what a thread changed in its working copy",
+		role:    access.Viewer,
+	},
+		func(
+			ctx context.Context,
+			v *host.View,
+			_ *who,
+			in *ThreadPath,
+		) (*host.Diff, error) {
+			return v.Diff(ctx, in.ID)
+		})
+	handle(s, operation{
 		id:      "listItems",
 		method:  "GET",
 		path:    "/items",

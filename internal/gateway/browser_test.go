@@ -76,6 +76,8 @@ func newLab(t *testing.T) *lab {
 	l.run("git", "init", "-q")
 	l.run("rye", "key", "new", "--no-passphrase", "--owner", "ada")
 	l.run("rye", "sign", "*")
+	l.run("git", "add", "-A")
+	l.run("git", "-c", "user.name=ada", "-c", "user.email=ada@example.org", "commit", "-qm", "init")
 	ctx, stop := context.WithCancel(context.Background())
 	l.stop = stop
 	t.Cleanup(stop)
@@ -484,8 +486,21 @@ func TestBrowser(t *testing.T) {
 		t.Error("the text of a model ran as script")
 	}
 
+	// A thread of a terminal is seen, with the changes of its working copy.
+	l.run("rye", "spawn", "directive", "team/collect-changes", "--workspace", "copy")
+	second.visit("/")
+	second.shows("collect-changes")
+	second.until(`[...document.querySelectorAll(".thread a")][0].textContent.includes("collect-changes")`)
+	second.click(".thread a")
+	second.shows("completed")
+	second.click(`a[href$="/diff"]`)
+	second.shows("CHANGELOG.md")
+	second.shows("+- one more change")
+	second.accessible("a working copy")
+	copied := value[string](second, "location.pathname")
+
 	// Every page fits into 320 pixels, in both schemes, and at twice the size of a window.
-	for _, p := range []string{"/", "/approvals", "/spend", "/items", "/items/directive:team/release-notes", "/start", "/start?directive=directive:team/release-notes", "/audit", "/t/" + id, "/t/" + denied, "/t/" + hostile} {
+	for _, p := range []string{"/", "/approvals", "/spend", "/items", "/items/directive:team/release-notes", "/start", "/start?directive=directive:team/release-notes", "/audit", copied, "/t/" + id, "/t/" + denied, "/t/" + hostile} {
 		for _, scheme := range []string{"light", "dark"} {
 			w.look(320, scheme)
 			w.visit(p)

@@ -53,6 +53,7 @@ func (s *Server) servePages() {
 	s.routes.HandleFunc("POST /logout", s.signOut)
 	s.page("GET /{$}", access.Viewer, threadsPage)
 	s.page("GET /t/{id}", access.Viewer, threadPageOf)
+	s.page("GET /t/{id}/diff", access.Viewer, diffPage)
 	s.page("GET /approvals", access.Viewer, approvalsPage)
 	s.page("GET /spend", access.Viewer, spendPage)
 	s.page("GET /items", access.Viewer, itemsPage)
@@ -409,6 +410,7 @@ func conversation(v *visit, id string, all bool) (*page.Thread, error) {
 		data.Older = len(data.Blocks) - shownBlocks
 		data.Blocks = data.Blocks[data.Older:]
 	}
+	data.Copy = v.view.HasCopy(v.ctx, id)
 	below, err := v.view.Tree(v.ctx, id)
 	if err == nil {
 		data.Tree = below[:min(len(below), shownTree)]

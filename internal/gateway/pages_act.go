@@ -11,6 +11,20 @@ import (
 	"github.com/ryeos/rye/threads"
 )
 
+// diffPage shows the working copy of a thread.
+func diffPage(v *visit) (*shown, error) {
+	id := v.r.PathValue("id")
+	diff, err := v.view.Diff(v.ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return &shown{
+		title:    "Changes of a thread",
+		template: "diff",
+		data:     page.Diff{Diff: diff},
+	}, nil
+}
+
 func startPage(v *visit) (*shown, error) {
 	ref := v.r.URL.Query().Get("directive")
 	data := page.Start{Form: v.caller.form}

@@ -147,6 +147,7 @@ func (p *Pages) functions() template.FuncMap {
 		"sign":       sign,
 		"stateWord":  stateWord,
 		"stateClass": stateClass,
+		"diffLines":  diffLines,
 		"trustSign":  trustSign,
 		"trustClass": trustClass,
 	}

@@ -31,6 +31,7 @@ type Thread struct {
 	Questions  []Question
 	Actions    []Action
 	MayMessage bool
+	Copy       bool // it works in a copy of its own
 	Form       string
 }
 
@@ -268,6 +269,33 @@ func commands(question string) []string {
 		out = append(out, text)
 		rest = after[len(quoted)-1:]
 	}
+}
+
+// Diff is what a thread changed in its working copy.
+type Diff struct{ Diff *host.Diff }
+
+// DiffLine is a line of a difference.
+type DiffLine struct{ Class, Text string }
+
+// diffLines returns the lines of a difference with their classes. The sign at the beginning of a line
+// states it without colour.
+func diffLines(text string) []DiffLine {
+	var out []DiffLine
+	for line := range strings.SplitSeq(strings.TrimSuffix(text, "\n"), "\n") {
+		class := ""
+		switch {
+		case strings.HasPrefix(line, "@@"):
+			class = "at"
+		case strings.HasPrefix(line, "+++"), strings.HasPrefix(line, "---"):
+			class = "at"
+		case strings.HasPrefix(line, "+"):
+			class = "plus"
+		case strings.HasPrefix(line, "-"):
+			class = "minus"
+		}
+		out = append(out, DiffLine{Class: class, Text: line})
+	}
+	return out
 }
 
 // Spend is what was spent.
