@@ -15,7 +15,7 @@ import (
 // no other bundles, no trust documents and no data of one machine.
 func Outside(folder string) bool {
 	switch strings.ToLower(folder) {
-	case "bundles", "trust", "trusted_keys", "keys", "threads", "cache":
+	case "bundles", "adopted", "trust", "trusted_keys", "keys", "threads", "cache":
 		return true
 	}
 	return false

@@ -37,12 +37,3 @@ func BenchmarkParseManifest(b *testing.B) {
 		}
 	}
 }
-
-func BenchmarkEditManifest(b *testing.B) {
-	text := example(b, "rye.yaml")
-	for b.Loop() {
-		if _, err := EditProjectFile(text, SetRequire(idOf("github.com/acme/new"), "v1.0.0")); err != nil {
-			b.Fatal(err)
-		}
-	}
-}

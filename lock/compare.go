@@ -122,7 +122,7 @@ func Compare(old, new *Lock) []Change {
 type entryName struct{ kind, name string }
 
 func (n entryName) compare(o entryName) int {
-	order := []string{"head", "bundle", "registry", "member", "item"}
+	order := []string{"head", "bundle", "adopted", "registry", "member", "item"}
 	c := slices.Index(order, n.kind) - slices.Index(order, o.kind)
 	if c != 0 {
 		return c
@@ -136,7 +136,7 @@ func (l *Lock) sorted() *Lock {
 		return nil
 	}
 	c := l.Clone()
-	c.Minor = max(l.Minor, LockMinor)
+	c.Minor = l.Written()
 	c.System = System{}
 	c.Sort()
 	return c
@@ -152,6 +152,9 @@ func (l *Lock) records(other *Lock) map[entryName]record {
 	out[entryName{kind: "head"}] = l.head()
 	for _, x := range l.Bundles {
 		out[entryName{"bundle", x.ID.String()}] = x.record()
+	}
+	for _, x := range l.Adopted {
+		out[entryName{"adopted", x.ID.String()}] = x.record()
 	}
 	for _, x := range l.Registries {
 		out[entryName{"registry", x.Host}] = x.record()

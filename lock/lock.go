@@ -10,11 +10,11 @@ import (
 	"github.com/ryeos/rye/item"
 )
 
-// LockFormat and LockMinor are the format of rye.lock that this program writes.
-// It keeps a later minor number of a file, and the fields of that format.
+// LockFormat and LockMinor are the latest format of rye.lock that this program knows.
+// It keeps a later minor number of a file, and the fields of that format; see Written.
 const (
 	LockFormat = 1
-	LockMinor  = 1
+	LockMinor  = adoptedMinor
 )
 
 // Lock is the content of rye.lock. It has one canonical text.
@@ -24,6 +24,7 @@ type Lock struct {
 	System     System     // of format 1.0, only to name the version in messages; it is not written
 	Revoked    Revoked    // the revocations of the project when it was written
 	Bundles    []Bundle   // sorted by id
+	Adopted    []Adopted  // sorted by id
 	Registries []Registry // sorted by host
 	Members    []Member   // sorted by path
 	Items      []Item     // sorted by ref
@@ -344,6 +345,13 @@ func (l *Lock) Sort() {
 	slices.SortStableFunc(l.Bundles, func(a, b Bundle) int {
 		return a.ID.Compare(b.ID)
 	})
+	slices.SortStableFunc(l.Adopted, compareAdopted)
+	for i := range l.Adopted {
+		a := &l.Adopted[i]
+		a.Use = sorted(a.Use, cmp.Compare[string])
+		a.Exec = sorted(a.Exec, cmp.Compare[string])
+		a.Reviews = sorted(a.Reviews, compareReviewed)
+	}
 	slices.SortStableFunc(l.Registries, func(a, b Registry) int {
 		return cmp.Compare(a.Host, b.Host)
 	})

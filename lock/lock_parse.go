@@ -229,7 +229,7 @@ func (p *lockParser) format(head record) bool {
 	if len(head.fields) == 0 ||
 		head.fields[0].key != "rye-lock" ||
 		head.fields[0].at.Line != 1 {
-		p.fault(diag.ParsingError, at, `the first line must be "rye-lock: %d.%d"`, LockFormat, LockMinor)
+		p.fault(diag.ParsingError, at, `the first line must be "rye-lock: %d.%d"`, LockFormat, p.l.Written())
 		return false
 	}
 	text := head.fields[0].raw
@@ -265,6 +265,8 @@ func (p *lockParser) entry(r record) {
 	switch {
 	case r.kind == "bundle" && r.name != "":
 		p.l.Bundles = append(p.l.Bundles, f.bundle(r.name))
+	case r.kind == "adopted" && r.name != "" && p.l.Minor >= adoptedMinor:
+		p.l.Adopted = append(p.l.Adopted, f.adopted(r.name))
 	case r.kind == "registry" && r.name != "":
 		p.l.Registries = append(p.l.Registries, f.registry(r.name))
 	case r.kind == "member" && r.name != "":
@@ -276,7 +278,7 @@ func (p *lockParser) entry(r record) {
 		p.fault(diag.VersionMismatch, f.pos, "entries of the kind %q need format %d.%d, this rye reads %d.%d: a newer rye is needed",
 			r.kind, LockFormat, p.l.Minor, LockFormat, LockMinor)
 	default:
-		p.fault(diag.ParsingError, f.pos, "unknown kind of entry %q: the kinds are bundle, registry, member and item", r.kind)
+		p.fault(diag.ParsingError, f.pos, "unknown kind of entry %q: the kinds are bundle, adopted (from format 1.2 on), registry, member and item", r.kind)
 	}
 }
 

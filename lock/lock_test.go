@@ -42,7 +42,7 @@ func exampleLock(t testing.TB) *Lock {
 	t.Helper()
 	link := func(s string) Link { return Link{ref(s), digestOf(s)} }
 	l := &Lock{
-		Minor:    LockMinor,
+		Minor:    adoptedMinor - 1,
 		Manifest: manifest(t, string(example(t, "rye.yaml"))).Settings(),
 		Bundles: []Bundle{
 			{ID: idOf("github.com/lab/experiments"), Version: "v0.0.0-20260214002754-3f2c9d1e0a6b",
@@ -212,7 +212,7 @@ func TestLaterMinor(t *testing.T) {
 	text = strings.Replace(text, "  version: v1.8.2\n", "  version: v1.8.2\n", 1)
 	text = strings.Replace(text, "\n\n- bundle: github.com/lab", "\n  witness: [a b, \"c\\td\"]\n\n- bundle: github.com/lab", 1)
 	l, fs := ParseLock([]byte(text))
-	if l == nil || len(fs) != 1 || fs[0].Severity != diag.SeverityWarning || !strings.Contains(fs[0].Message, `"witness" needs format 1.3, this rye reads 1.1`) {
+	if l == nil || len(fs) != 1 || fs[0].Severity != diag.SeverityWarning || !strings.Contains(fs[0].Message, `"witness" needs format 1.3, this rye reads 1.2`) {
 		t.Fatalf("%v", fs)
 	}
 	if got := string(l.Render()); got != text {
@@ -484,3 +484,5 @@ func TestHostileSizes(t *testing.T) {
 		t.Errorf("sum: %d findings", len(fs))
 	}
 }
+
+func bundleOf(n int) string { return fmt.Sprintf("github.com/acme/b%d", n) }

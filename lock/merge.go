@@ -23,6 +23,11 @@ func Merge(base, ours, theirs *Lock) (merged *Lock, ok bool) {
 	default:
 		return nil, false
 	}
+	adopted, ok := mergeAdopted(base, ours, theirs)
+	if !ok {
+		return nil, false
+	}
+	merged.Adopted = adopted
 	merged.Items = mergeItems(base, ours, theirs)
 	return merged, true
 }
@@ -30,6 +35,7 @@ func Merge(base, ours, theirs *Lock) (merged *Lock, ok bool) {
 func (l *Lock) withoutItems() []byte {
 	c := *l
 	c.Items = nil
+	c.Adopted = nil
 	return c.Render()
 }
 

@@ -41,7 +41,7 @@ func (p *manifestParser) agents(at ...string) {
 
 // policyKeys are the keys of the section policy, in the order of the docs.
 func policyKeys() []string {
-	return []string{"sources", "min-age", "caps-deny", "hosts", "require-signed", "offline", "max-checkpoint-age"}
+	return []string{"sources", "min-age", "caps-deny", "hosts", "require-signed", "offline", "max-checkpoint-age", "adopted"}
 }
 
 func (p *manifestParser) policy(known []string) {
@@ -62,6 +62,7 @@ func (p *manifestParser) policy(known []string) {
 	to.Hosts = allowed(r, "hosts", checkHost)
 	to.RequireSigned = r.Bool("require-signed", false)
 	to.Offline = r.Bool("offline", false)
+	to.AdoptedDeny = r.Enum("adopted", "review", "review", "deny") == "deny"
 	age(r, "min-age", &to.MinAge)
 	age(r, "max-checkpoint-age", &to.MaxCheckpointAge)
 }

@@ -29,6 +29,8 @@ type ProjectFile struct {
 	Exclude   map[ID][]string      // versions that are never selected
 	Workspace []string             // patterns of member directories
 	Trust     map[string]TrustRule // pattern of bundle ids: the required signers
+	// Reviewers has, for a pattern of ids of adopted sources, whose reviews are needed.
+	Reviewers map[string]ReviewRule
 	// Registries are the pinned log keys of registries, by host.
 	Registries map[string]string
 	Policy     Policy
@@ -74,6 +76,23 @@ type TrustRule struct {
 	Threshold int      // number of signers that must have signed; at least 1
 }
 
+// ReviewRule requires reviews for the components of the adopted sources whose ids match.
+type ReviewRule struct {
+	Reviewers []string // ed25519: and a fingerprint; nil: every trusted key
+	Reviews   int      // number of reviews by different keys; at least 1
+}
+
+// ReviewRules returns every rule whose pattern matches the id. All of them apply.
+func (m *ProjectFile) ReviewRules(id string) []ReviewRule {
+	var out []ReviewRule
+	for _, pattern := range slices.Sorted(maps.Keys(m.Reviewers)) {
+		if matchesTrust(pattern, id) {
+			out = append(out, m.Reviewers[pattern])
+		}
+	}
+	return out
+}
+
 // Section is a part of a parsed file: the value below the keys At.
 type Section struct {
 	Doc *tree.Doc
@@ -88,6 +107,7 @@ type Policy struct {
 	Hosts         []string      // patterns of hosts that a bundle may name; nil: every host
 	RequireSigned bool          // refuse unsigned directories: required ones outside the project, and replacements
 	Offline       bool          // use only bundles in the cache
+	AdoptedDeny   bool          // no adopted source is used
 	// MaxCheckpointAge is the age of a registry's checkpoint from which its bundles are
 	// refused; 0: a warning after a week.
 	MaxCheckpointAge time.Duration
@@ -231,6 +251,9 @@ func (m *ProjectFile) facts(add func(...string)) {
 	for pattern, rule := range m.Trust {
 		addEach(add, rule.Signers, "trust", pattern, strconv.Itoa(rule.Threshold))
 	}
+	for pattern, rule := range m.Reviewers {
+		add(append([]string{"reviewers", pattern, strconv.Itoa(rule.Reviews)}, rule.Reviewers...)...)
+	}
 	addEach(add, m.Policy.Sources, "policy", "sources")
 	addEach(add, m.Policy.CapsDeny, "policy", "caps-deny")
 	addEach(add, m.Policy.Hosts, "policy", "hosts")
@@ -241,7 +264,7 @@ func (m *ProjectFile) facts(add func(...string)) {
 	for host, key := range m.Registries {
 		add("registries", host, key)
 	}
-	for key, on := range map[string]bool{"require-signed": m.Policy.RequireSigned, "offline": m.Policy.Offline} {
+	for key, on := range map[string]bool{"require-signed": m.Policy.RequireSigned, "offline": m.Policy.Offline, "adopted-deny": m.Policy.AdoptedDeny} {
 		if on {
 			add("policy", key, "true")
 		}

@@ -16,7 +16,7 @@ import (
 // ParseProjectFile reads rye.yaml. The Manifest is nil exactly when a finding is
 // an error. Findings have no path.
 func ParseProjectFile(b []byte) (*ProjectFile, []diag.Finding) {
-	return parseManifest(b, "manifest", sectionNames())
+	return parseManifest(b, "manifest", SectionNames())
 }
 
 // parseManifest reads a file that may have these sections.
@@ -51,8 +51,8 @@ func parseManifest(b []byte, what string, known []string) (*ProjectFile, []diag.
 	return p.m, out
 }
 
-// sectionNames are the keys of the file, in the order in which rye writes them.
-func sectionNames() []string {
+// SectionNames are the keys of the file, in the order in which rye writes them.
+func SectionNames() []string {
 	return []string{"rye", requiresRyeKey, "name", "require", "use", "prefer", "replace", "exclude", "workspace", "trust", "policy", "registries", "vendor"}
 }
 
@@ -82,7 +82,7 @@ func (p *manifestParser) format() bool {
 
 func (p *manifestParser) sections(known []string) {
 	p.r.Only(known...)
-	for _, s := range sectionNames() {
+	for _, s := range SectionNames() {
 		if pos, ok := p.doc.Pos[s]; ok {
 			p.m.at[s] = pos
 		}

@@ -17,13 +17,37 @@ func (p *manifestParser) trust() {
 		if p.m.Trust == nil {
 			p.m.Trust = map[string]TrustRule{}
 		}
-		p.m.Trust[key] = trustRule(r.Map(key))
+		rule := r.Map(key)
+		rule.Only("signers", "threshold", "reviewers", "reviews")
+		reviewed := rule.Has("reviewers") || rule.Has("reviews")
+		if reviewed {
+			p.reviewers(key, rule)
+		}
+		// A rule about reviews alone demands no signers of releases.
+		if !reviewed || rule.Has("signers") {
+			p.m.Trust[key] = trustRule(rule)
+		}
 		p.m.at["trust "+key] = p.doc.At(r.Path(key))
 	}
 }
 
+// reviewers reads the part of a rule that is about adopted sources.
+func (p *manifestParser) reviewers(pattern string, r *tree.Reader) {
+	if p.m.Reviewers == nil {
+		p.m.Reviewers = map[string]ReviewRule{}
+	}
+	keys := allowed(r, "reviewers", checkSigner)
+	most := 16
+	if keys != nil {
+		most = len(keys)
+	}
+	p.m.Reviewers[pattern] = ReviewRule{
+		Reviewers: keys,
+		Reviews:   int(r.Int("reviews", 1, 1, int64(max(1, most)))),
+	}
+}
+
 func trustRule(r *tree.Reader) TrustRule {
-	r.Only("signers", "threshold")
 	r.Require("signers")
 	signers := r.Texts("signers", distinct(checkSigner))
 	return TrustRule{Signers: signers, Threshold: int(r.Int("threshold", 1, 1, int64(max(1, len(signers)))))}

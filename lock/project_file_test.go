@@ -229,7 +229,7 @@ func TestManifestVectors(t *testing.T) {
 			t.Errorf("docs/reference/format/manifest.md lacks %s", m.Settings())
 		}
 	}
-	for _, key := range sectionNames() {
+	for _, key := range SectionNames() {
 		if !strings.Contains(page, "\n| `"+key+"` |") {
 			t.Errorf("docs/reference/format/manifest.md does not describe %s", key)
 		}

@@ -26,7 +26,7 @@ func (l *Lock) Render() []byte {
 
 // size estimates the length of the text.
 func (l *Lock) size() int {
-	known := 512 + 1024*(len(l.Bundles)+len(l.Registries)+len(l.Members))
+	known := 512 + 1024*(len(l.Bundles)+len(l.Adopted)+len(l.Registries)+len(l.Members))
 	if l.canonical == nil {
 		return known + 512*len(l.Items)
 	}
@@ -101,6 +101,11 @@ func (l *Lock) aboveItems() iter.Seq[record] {
 				return
 			}
 		}
+		for i := range l.Adopted {
+			if !yield(l.Adopted[i].record()) {
+				return
+			}
+		}
 		for i := range l.Registries {
 			if !yield(l.Registries[i].record()) {
 				return
@@ -127,6 +132,7 @@ func (l *Lock) aboveText() (b []byte) {
 func (l *Lock) Clone() *Lock {
 	c := *l
 	c.Bundles, c.Members, c.Registries = slices.Clone(l.Bundles), slices.Clone(l.Members), slices.Clone(l.Registries)
+	c.Adopted = slices.Clone(l.Adopted)
 	c.TakeItems(l)
 	return &c
 }

@@ -66,7 +66,7 @@ func (s *staleness) add(at diag.Position, format string, args ...any) {
 
 func (s *staleness) require(id ID) {
 	want, required := s.m.Require[id]
-	entry := s.l.Bundle(id)
+	entry := s.entry(id)
 	at := s.m.Position("require", id.String())
 	switch {
 	case !required:
@@ -80,9 +80,18 @@ func (s *staleness) require(id ID) {
 	}
 }
 
+// entry returns the entry of a bundle, or the fields of an adopted source that are compared,
+// or nil.
+func (s *staleness) entry(id ID) *Bundle {
+	if a := s.l.AdoptedSource(id); a != nil {
+		return &Bundle{ID: id, Require: a.Require, Use: a.Use}
+	}
+	return s.l.Bundle(id)
+}
+
 func (s *staleness) use(id ID) {
 	want := sortedTexts(s.m.Use[id])
-	entry := s.l.Bundle(id)
+	entry := s.entry(id)
 	at := s.m.Position("use", id.String())
 	switch {
 	case entry == nil:
@@ -127,6 +136,9 @@ func (s *staleness) required() map[ID]bool {
 			out[b.ID] = true
 		}
 	}
+	for _, a := range s.l.Adopted {
+		out[a.ID] = true
+	}
 	return out
 }
 
@@ -135,6 +147,11 @@ func (s *staleness) used() map[ID]bool {
 	for _, b := range s.l.Bundles {
 		if len(b.Use) > 0 {
 			out[b.ID] = true
+		}
+	}
+	for _, a := range s.l.Adopted {
+		if len(a.Use) > 0 {
+			out[a.ID] = true
 		}
 	}
 	return out

@@ -3,6 +3,7 @@ package packages
 import (
 	"context"
 	"fmt"
+	"github.com/ryeos/rye/lock/edit"
 	"slices"
 	"strings"
 
@@ -29,7 +30,7 @@ func (e *Engine) Add(ctx context.Context, p AddParams) (*Result, error) {
 	}
 	queries := p.Queries
 	var notes []string
-	r, err := e.edit(ctx, func(st *state) ([]lock.Edit, error) {
+	r, err := e.edit(ctx, func(st *state) ([]edit.Edit, error) {
 		s, err := e.solver(st, st.project)
 		if err != nil {
 			return nil, err
@@ -114,15 +115,15 @@ func (s *solver) requirement(ctx context.Context, q Query) (version, note string
 // additions returns the edits for queries. A query without an item uses the
 // whole bundle. A query with an item adds to the items in use, unless the bundle
 // is used as a whole already.
-func additions(m *lock.ProjectFile, queries []Query, versions []string) []lock.Edit {
-	var edits []lock.Edit
+func additions(m *lock.ProjectFile, queries []Query, versions []string) []edit.Edit {
+	var edits []edit.Edit
 	var order []lock.ID
 	use := map[lock.ID][]string{}
 	whole := map[lock.ID]bool{}
 	for i, q := range queries {
 		id := q.ID
 		if m.Require[id] != versions[i] {
-			edits = append(edits, lock.SetRequire(id, versions[i]))
+			edits = append(edits, edit.SetRequire(id, versions[i]))
 		}
 		if _, seen := use[id]; !seen {
 			use[id] = slices.Clone(m.Use[id])
@@ -140,7 +141,7 @@ func additions(m *lock.ProjectFile, queries []Query, versions []string) []lock.E
 			use[id] = nil
 		}
 		if !slices.Equal(use[id], m.Use[id]) {
-			edits = append(edits, lock.SetUse(id, use[id]))
+			edits = append(edits, edit.SetUse(id, use[id]))
 		}
 	}
 	return edits
@@ -152,8 +153,8 @@ func (e *Engine) Remove(ctx context.Context, names []string) (*Result, error) {
 	if e.p.Locked {
 		return nil, lockedError("remove")
 	}
-	return e.edit(ctx, func(st *state) ([]lock.Edit, error) {
-		var edits []lock.Edit
+	return e.edit(ctx, func(st *state) ([]edit.Edit, error) {
+		var edits []edit.Edit
 		var errs []error
 		for _, name := range names {
 			id, err := pick(name, st.requiredIDs(), "required in "+lock.ProjectFileName)
@@ -164,7 +165,7 @@ func (e *Engine) Remove(ctx context.Context, names []string) (*Result, error) {
 				errs = append(errs, err)
 				continue
 			}
-			edits = append(edits, lock.Remove(st.project, id)...)
+			edits = append(edits, edit.Remove(st.project, id)...)
 		}
 		return edits, joinErrors("removing", errs)
 	}, func(changes []Change) error {
@@ -251,7 +252,7 @@ func pick(name string, ids []lock.ID, where string) (lock.ID, error) {
 // for the changes of the lock, commits it.
 func (e *Engine) edit(
 	ctx context.Context,
-	edits func(*state) ([]lock.Edit, error),
+	edits func(*state) ([]edit.Edit, error),
 	approve func([]Change) error,
 ) (*Result, error) {
 	st, release, err := e.holdState(ctx)
@@ -277,13 +278,13 @@ func (e *Engine) edit(
 func (e *Engine) solveEdited(
 	ctx context.Context,
 	st *state,
-	edits []lock.Edit,
+	edits []edit.Edit,
 ) ([]byte, *solution, error) {
 	text := st.projectText
 	project := st.project
 	if len(edits) > 0 {
 		var err error
-		if text, err = lock.EditProjectFile(text, edits...); err != nil {
+		if text, err = edit.ProjectFile(text, edits...); err != nil {
 			return nil, nil, err
 		}
 		if project, err = parseProject(lock.ProjectFileName, text); err != nil {

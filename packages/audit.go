@@ -139,7 +139,7 @@ func (a *auditor) keys() {
 	}
 	now := a.e.p.Now()
 	for _, key := range slices.Sorted(maps.Keys(releases)) {
-		fp, err := parseSigner(key)
+		fp, err := ParseSigner(key)
 		if err != nil {
 			continue
 		}
@@ -443,7 +443,7 @@ func (a *auditor) manifest(b lock.Bundle) (v trust.Verdict, name string) {
 // signer judges a key by its state alone, and returns why it is not trusted.
 func (e *Engine) signer(key string) (AuditedSigner, string) {
 	s := AuditedSigner{Key: key, Code: diag.KeyUnknown}
-	fp, err := parseSigner(key)
+	fp, err := ParseSigner(key)
 	if err != nil {
 		return s, "it is not a fingerprint"
 	}

@@ -197,7 +197,7 @@ func (e *Engine) commit(
 	}
 	text := sol.lock.Render()
 	if st.lock == nil &&
-		len(sol.lock.Bundles)+len(sol.lock.Members)+len(sol.lock.Items) == 0 {
+		len(sol.lock.Bundles)+len(sol.lock.Adopted)+len(sol.lock.Members)+len(sol.lock.Items) == 0 {
 		text = nil // an empty lock is not created
 	}
 	w := &writer{e: e}

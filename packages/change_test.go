@@ -1,6 +1,7 @@
 package packages
 
 import (
+	"github.com/ryeos/rye/lock/edit"
 	"os"
 	"path/filepath"
 	"strings"
@@ -81,7 +82,7 @@ func TestVendorText(t *testing.T) {
 		{"# a\nrye: 1\nvendor: false # b\nname: github.com/a/b\n", true, "# a\nrye: 1\nname: github.com/a/b\nvendor: true\n"},
 		{"rye: 1\nvendor: true\n", false, "rye: 1\n"},
 	} {
-		if got := string(vendorText([]byte(c.in), c.on)); got != c.want {
+		if got := string(edit.Vendor([]byte(c.in), c.on)); got != c.want {
 			t.Errorf("%q, %t: %q, want %q", c.in, c.on, got, c.want)
 		}
 	}

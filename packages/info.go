@@ -1,13 +1,13 @@
 package packages
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"path/filepath"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/lock"
+	"github.com/ryeos/rye/lock/edit"
 )
 
 // Info describes one bundle.
@@ -121,7 +121,7 @@ func (e *Engine) setVendor(ctx context.Context, on bool) (wrote []string, err er
 	if was.Vendor == on {
 		return nil, nil
 	}
-	text := vendorText(old, on)
+	text := edit.Vendor(old, on)
 	now, err := parseProject(lock.ProjectFileName, text)
 	if err != nil {
 		return nil, err
@@ -132,25 +132,4 @@ func (e *Engine) setVendor(ctx context.Context, on bool) (wrote []string, err er
 	w := &writer{e: e}
 	w.write(lock.ProjectFileName, old, text)
 	return w.names(), w.err
-}
-
-// vendorText removes the line vendor, or adds it at the end. An empty text becomes
-// a whole project file.
-func vendorText(b []byte, on bool) []byte {
-	if len(b) == 0 {
-		b = []byte("rye: 1\n")
-	}
-	var out []byte
-	for line := range bytes.Lines(b) {
-		if !bytes.HasPrefix(line, []byte("vendor:")) {
-			out = append(out, line...)
-		}
-	}
-	if on {
-		if len(out) > 0 && out[len(out)-1] != '\n' {
-			out = append(out, '\n')
-		}
-		out = append(out, "vendor: true\n"...)
-	}
-	return out
 }

@@ -266,6 +266,11 @@ func (e *Engine) unlocked(l *lock.Lock) ([]string, error) {
 				keep[dir] = true
 			}
 		}
+		for _, a := range l.Adopted {
+			if dir, err := a.ID.Dir(a.Version); err == nil {
+				keep[filepath.Join(e.bundles(), filepath.FromSlash(dir))] = true
+			}
+		}
 	}
 	var out []string
 	err := filepath.WalkDir(e.bundles(), func(p string, d fs.DirEntry, err error) error {

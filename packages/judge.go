@@ -403,8 +403,8 @@ func (e *Engine) succeeds(now, was string) bool {
 	if now == was {
 		return true
 	}
-	a, err1 := parseSigner(now)
-	b, err2 := parseSigner(was)
+	a, err1 := ParseSigner(now)
+	b, err2 := ParseSigner(was)
 	return err1 == nil && err2 == nil && e.p.Trust.Succeeds(a, b)
 }
 

@@ -132,8 +132,8 @@ func SignerTexts(keys []sign.Fingerprint) []string {
 	return out
 }
 
-// parseSigner is the inverse of SignerText.
-func parseSigner(text string) (sign.Fingerprint, error) {
+// ParseSigner is the inverse of SignerText.
+func ParseSigner(text string) (sign.Fingerprint, error) {
 	return sign.ParseFingerprint(strings.TrimPrefix(text, signerPrefix))
 }
 
@@ -142,7 +142,7 @@ func parseSigner(text string) (sign.Fingerprint, error) {
 func signersOf(b lock.Bundle) []sign.Fingerprint {
 	var out []sign.Fingerprint
 	for _, s := range b.Signers {
-		if fp, err := parseSigner(s); err == nil {
+		if fp, err := ParseSigner(s); err == nil {
 			out = append(out, fp)
 		}
 	}

@@ -83,6 +83,9 @@ func (s *solver) solve(ctx context.Context) (*solution, error) {
 		l.Minor = old.Minor
 	}
 	l.Revoked = s.e.p.Revoked
+	if l.Adopted, err = lock.KeepAdopted(s.project, s.st.locks()...); err != nil {
+		return nil, err
+	}
 	if err := s.registries(ctx, l); err != nil {
 		return nil, err
 	}
@@ -117,7 +120,10 @@ func selectionError(ctx context.Context, err error) error {
 func (s *solver) root(ctx context.Context) (mvs.Root, error) {
 	root := mvs.Root{Members: map[lock.ID][]lock.Module{}, Excluded: s.project.Excludes, Next: s.next}
 	var err error
-	if root.Requires, err = s.versions(ctx, s.project.Requires()); err != nil {
+	required := slices.DeleteFunc(s.project.Requires(), func(m lock.Module) bool {
+		return lock.IsAdopted(m.ID, s.st.locks()...)
+	})
+	if root.Requires, err = s.versions(ctx, required); err != nil {
 		return root, err
 	}
 	for _, x := range s.st.members {

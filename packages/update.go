@@ -3,6 +3,7 @@ package packages
 import (
 	"cmp"
 	"context"
+	"github.com/ryeos/rye/lock/edit"
 	"slices"
 	"sync"
 
@@ -106,14 +107,14 @@ func (e *Engine) raise(
 	ctx context.Context,
 	st *state,
 	names []string,
-) ([]lock.Edit, []string, error) {
+) ([]edit.Edit, []string, error) {
 	ids, err := st.targets(names)
 	if err != nil {
 		return nil, nil, err
 	}
 	src := source.Memo(e.p.Source)
 	var mu sync.Mutex
-	var edits []lock.Edit
+	var edits []edit.Edit
 	var notes []string
 	errs := each(ctx, len(ids), func(i int) error {
 		edit, note, err := e.raiseOne(ctx, src, st, ids[i])
@@ -127,7 +128,7 @@ func (e *Engine) raise(
 		}
 		return err
 	})
-	slices.SortFunc(edits, func(a, b lock.Edit) int {
+	slices.SortFunc(edits, func(a, b edit.Edit) int {
 		return cmp.Compare(a.Key, b.Key)
 	})
 	slices.Sort(notes)
@@ -162,7 +163,7 @@ func (e *Engine) raiseOne(
 	src source.Source,
 	st *state,
 	id lock.ID,
-) (*lock.Edit, string, error) {
+) (*edit.Edit, string, error) {
 	required := st.project.Require[id]
 	_, replaced := st.project.Replace[id]
 	switch {
@@ -198,7 +199,7 @@ func (e *Engine) raiseOne(
 	if allowed == current || allowed == required {
 		return nil, note, nil
 	}
-	edit := lock.SetRequire(id, allowed)
+	edit := edit.SetRequire(id, allowed)
 	return &edit, note, nil
 }
 

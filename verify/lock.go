@@ -111,14 +111,17 @@ func failure(path string, err error) diag.Finding {
 }
 
 // Unlocked warns about bundles that are installed in the project and not in its
-// lock. They are not used.
-func Unlocked(roots []*space.Root) []diag.Finding {
+// lock. They are not used. The install directories in others are locked in another way.
+func Unlocked(roots []*space.Root, others ...string) []diag.Finding {
 	var out []diag.Finding
 	for _, root := range roots {
 		if root.Space != space.Project || root.Bundled() {
 			continue
 		}
 		for _, dir := range root.Installs() {
+			if slices.Contains(others, dir) {
+				continue
+			}
 			if slices.ContainsFunc(roots, func(r *space.Root) bool {
 				return r.Space == root.Space &&
 					r.Install() == dir

@@ -70,6 +70,7 @@ func commands(only string) []*cli.Command {
 		{"trust", trust.Command},
 		{"add", packages.AddCommand},
 		{"remove", packages.RemoveCommand},
+		{"review", packages.ReviewCommand},
 		{"lock", packages.LockCommand},
 		{"sync", packages.SyncCommand},
 		{"tree", packages.TreeCommand},

@@ -164,11 +164,11 @@ func (t *Table) Kind(k item.Kind) *Extractor {
 const DetachedExt = ".rye-sig"
 
 // Own reports whether a path below .ai is in a directory that rye uses itself: the directory
-// of trust documents, which package trust reads, or a generated one without items.
+// of trust documents or of reviews, or a generated one without items.
 func Own(rel string) bool {
 	top, _, _ := strings.Cut(rel, "/")
 	switch strings.ToLower(top) { // Windows and macOS ignore case
-	case "trust", "trusted_keys", "threads", "keys", "cache":
+	case "adopted", "trust", "trusted_keys", "threads", "keys", "cache":
 		return true
 	}
 	return false

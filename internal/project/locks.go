@@ -181,7 +181,7 @@ func OfFiles(
 
 // Written returns the text that Render writes for the lock as it was read.
 func (sl *SpaceLock) Written() []byte {
-	if len(sl.Notes) == 0 && sl.Lock.Minor == lock.LockMinor { // it was compared when it was parsed
+	if len(sl.Notes) == 0 && sl.Lock.Minor == sl.Lock.Written() { // it was compared when it was parsed
 		return sl.Text
 	}
 	return sl.Lock.Render()
@@ -369,7 +369,7 @@ func (sl *SpaceLock) Stale() ([]diag.Finding, error) {
 	if sl.ProjectFile == nil {
 		f := diag.Errorf(diag.LockStale, 1, 1, "%s exists without %s", lock.LockFile, lock.ProjectFileName)
 		f.Path = lock.LockFile
-		if len(sl.Lock.Bundles)+len(sl.Lock.Members) == 0 {
+		if len(sl.Lock.Bundles)+len(sl.Lock.Adopted)+len(sl.Lock.Members) == 0 {
 			return nil, nil // a lock of items only needs none
 		}
 		return []diag.Finding{f}, nil

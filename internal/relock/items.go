@@ -96,7 +96,7 @@ func (x *itemLock) relock(ctx context.Context) ([]lock.Change, []diag.Finding, e
 	if len(stay) > 0 {
 		x.lock.SetItems(slices.Concat(items, stay))
 	}
-	if len(x.lock.Items)+len(x.lock.Bundles)+len(x.lock.Members) == 0 &&
+	if len(x.lock.Items)+len(x.lock.Bundles)+len(x.lock.Adopted)+len(x.lock.Members) == 0 &&
 		x.before == nil {
 		return nil, notes, nil // there is nothing to lock
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/lock"
 	"github.com/ryeos/rye/packages"
+	"github.com/ryeos/rye/packages/adopt"
 	"github.com/ryeos/rye/resolve"
 	"github.com/ryeos/rye/resolve/space"
 	"github.com/ryeos/rye/sign"
@@ -29,7 +30,7 @@ func VerifyLock(ctx context.Context, p *project.Project, report *verify.Report, 
 		report.Fail(lock.LockFile, err)
 	}
 	if len(p.LockErrs) == 0 {
-		report.Findings = append(report.Findings, verify.Unlocked(p.Spaces.Roots)...)
+		report.Findings = append(report.Findings, verify.Unlocked(p.Spaces.Roots, adoptedDirs(p)...)...)
 	}
 	if p.Lock == nil {
 		if len(p.LockErrs) == 0 {
@@ -38,6 +39,7 @@ func VerifyLock(ctx context.Context, p *project.Project, report *verify.Report, 
 		return nil
 	}
 	report.Findings = append(report.Findings, p.Lock.Notes...)
+	report.Findings = append(report.Findings, adopt.Findings(Adopted(p))...)
 	sum, _, err := lock.ReadSum(p.Files)
 	if err != nil {
 		report.Fail(lock.SumFile, err)
@@ -80,6 +82,32 @@ func VerifyLock(ctx context.Context, p *project.Project, report *verify.Report, 
 	}
 	report.Merge(r)
 	return nil
+}
+
+// Adopted judges the adopted sources of an opened project. It needs no network.
+func Adopted(p *project.Project) []adopt.Source {
+	if p.Lock == nil {
+		return nil
+	}
+	params := adopt.VerifyParams{
+		Files:   p.Files,
+		Lock:    p.Lock.Lock,
+		Project: p.Lock.ProjectFile,
+		Rules:   p.Rules,
+		Trust:   p.Trust,
+	}
+	// Files of a commit have no install directory.
+	if dir, ok := p.Files.(lock.Dir); ok {
+		params.Base = string(dir)
+	}
+	return adopt.Verify(params)
+}
+
+func adoptedDirs(p *project.Project) []string {
+	if p.Lock == nil {
+		return nil
+	}
+	return adopt.InstallDirs(p.Lock.Lock)
 }
 
 // ownBundles returns the names under which this project and its members are

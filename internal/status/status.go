@@ -272,7 +272,7 @@ func lockStatus(
 	if p.Lock != nil && p.Lock.Lock != nil {
 		l := p.Lock.Lock
 		s.Bundles = len(l.Bundles)
-		s.Entries = len(l.Bundles) + len(l.Items) + len(l.Members)
+		s.Entries = len(l.Bundles) + len(l.Adopted) + len(l.Items) + len(l.Members)
 	}
 	return s, nil
 }

@@ -13,11 +13,13 @@ import (
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/lock"
 	"github.com/ryeos/rye/packages"
+	"github.com/ryeos/rye/resolve/space"
 )
 
 // addOptions are the flags of rye add.
 type addOptions struct {
 	env.ConsentOptions
+	adoptOptions
 	trust string
 }
 
@@ -42,7 +44,12 @@ Nothing of a bundle is started. Either all sources
 are added or none. rye asks first, or needs --yes without a terminal, if an item would
 be used instead of one of your user space or of the system, and if an installed bundle
 gets new tools, directives or permissions. Items below rye/ and settings of the system
-are used only where prefer of rye.yaml names the bundle.`,
+are used only where prefer of rye.yaml names the bundle.
+
+A repository without a manifest, such as one with skills, is shown and reviewed: the
+review, signed with your key, states that you accept exactly these files of one commit.
+It is committed in .ai/adopted. KIND:NAME@SOURCE and --select choose components, and are
+needed for more than 20. --yes never reviews.`,
 		Examples: []string{
 			"rye add github.com/acme/tools",
 			"rye add github.com/acme/tools@v1.4.0 git.acme.io/sec/redact//bundles/pii",
@@ -50,6 +57,7 @@ are used only where prefer of rye.yaml names the bundle.`,
 			"rye add github.com/lab/x --space user",
 			"rye add registry:rye.acme.io/acme.io/tools",
 			"rye add github.com/acme/tools --trust FINGERPRINT",
+			"rye add skill:pdf@github.com/acme/skills",
 		},
 		Codes: env.PackageCodes(
 			diag.AmbiguousItem,
@@ -60,7 +68,13 @@ are used only where prefer of rye.yaml names the bundle.`,
 			diag.LogEquivocation,
 			diag.Rollback,
 		),
-		Flags: env.ConsentFlags(&o.ConsentOptions, cli.String(&o.trust, "trust", "trust an unknown signer that has this whole `FINGERPRINT`")),
+		Flags: env.ConsentFlags(
+			&o.ConsentOptions,
+			cli.String(&o.trust, "trust", "trust an unknown signer that has this whole `FINGERPRINT`"),
+			cli.Strings(&o.selected, "select", "components `KIND:PATTERN` of a source without a manifest (repeatable)"),
+			cli.Bool(&o.all, "all", "all components of a source without a manifest"),
+			cli.String(&o.commit, "adopt", "review exactly this whole `COMMIT` without a terminal"),
+		),
 		Run: func(ctx context.Context, c *cli.Call) error {
 			return runAdd(ctx, c, &o)
 		},
@@ -80,11 +94,17 @@ func runAdd(ctx context.Context, c *cli.Call, o *addOptions) error {
 	if err := diag.Join("reading arguments", errs); err != nil {
 		return err
 	}
+	if o.adopts(queries) {
+		return runAdopt(ctx, c, o, queries)
+	}
 	o.Expect = map[lock.Module]item.Digest{}
 	for {
 		err := env.ChangeAndLock(ctx, c, &o.PackageOptions, func(x *deps.Packages) (*packages.Result, error) {
 			return x.Add(ctx, packages.AddParams{Queries: queries, Approve: ask.ConfirmChanges(c, x, o.Yes, "adding")})
 		})
+		if withoutManifest(err) && len(queries) == 1 {
+			return runAdopt(ctx, c, o, queries)
+		}
 		m, unknown := unknownSigner(err)
 		if _, asked := o.Expect[m]; !unknown || asked {
 			return err
@@ -113,10 +133,28 @@ other bundle requires leave rye.lock and the space; rye.sum keeps their digests.
 		Flags:    env.PackageFlags(&o),
 		Run: func(ctx context.Context, c *cli.Call) error {
 			return env.ChangeAndLock(ctx, c, &o, func(x *deps.Packages) (*packages.Result, error) {
-				return x.Remove(ctx, c.Args)
+				return removeAll(ctx, c, x, &o)
 			})
 		},
 	}
+}
+
+// removeAll removes requirements, and the reviews of sources that are not used any more.
+func removeAll(
+	ctx context.Context,
+	c *cli.Call,
+	x *deps.Packages,
+	o *env.PackageOptions,
+) (*packages.Result, error) {
+	h, err := env.Of(c).Open(ctx, project.Lenient)
+	if err != nil {
+		return nil, err
+	}
+	r, err := x.Remove(ctx, c.Args)
+	if err == nil && h.Lock != nil && o.Space == space.Project {
+		err = engineOf(h, x, o.Locked).Forget(h.Lock.Lock)
+	}
+	return r, err
 }
 
 // lockOptions are the flags of rye lock.
@@ -211,10 +249,33 @@ func runSync(ctx context.Context, c *cli.Call, o *syncOptions) error {
 		}
 		r, err := x.Sync(ctx, o.frozen, ask.ConfirmChanges(c, x, o.Yes, "locking"))
 		if err == nil {
+			err = syncAdopted(ctx, c, x, &o.PackageOptions, r)
+		}
+		if err == nil {
 			err = syncWheels(ctx, c, &o.PackageOptions)
 		}
 		return r, err
 	})
+}
+
+// syncAdopted installs the locked sources without a manifest.
+func syncAdopted(
+	ctx context.Context,
+	c *cli.Call,
+	x *deps.Packages,
+	o *env.PackageOptions,
+	r *packages.Result,
+) error {
+	if o.Space != space.Project {
+		return nil
+	}
+	h, err := env.PackagesEnv(c, o).Open(ctx, project.Lenient)
+	if err != nil {
+		return err
+	}
+	installed, err := engineOf(h, x, o.Locked).Sync(ctx)
+	r.Installed = append(r.Installed, installed...)
+	return err
 }
 
 // syncWheels fetches the locked packages of the project's Python tools.

@@ -1,8 +1,9 @@
-package lock
+package edit
 
 import (
 	"bytes"
 	"fmt"
+	"github.com/ryeos/rye/lock"
 	"math/rand"
 	"slices"
 	"strings"
@@ -65,7 +66,7 @@ func TestEdit(t *testing.T) {
 		{"a value over two lines", "rye: 1\nrequire:\n  github.com/b/b:\n    v0.9.0\n  github.com/c/c: >-\n    v1.0.0\n", "rye: 1\nrequire:\n  github.com/b/b:\n    v1.0.0\n  github.com/c/c: >-\n    v1.0.0\n", one},
 		{"behind a block scalar", "rye: 1\nrequire:\n  github.com/a/a: |-\n    v1.0.0\n\n", "rye: 1\nrequire:\n  github.com/a/a: |-\n    v1.0.0\n  github.com/b/b: v1.0.0\n\n", one},
 	} {
-		got, err := EditProjectFile([]byte(tc.in), tc.edits...)
+		got, err := ProjectFile([]byte(tc.in), tc.edits...)
 		if err != nil || string(got) != tc.want {
 			t.Errorf("%s: %v\n%q, want\n%q", tc.name, err, got, tc.want)
 		}
@@ -86,7 +87,7 @@ func TestBadEdits(t *testing.T) {
 		{"rye: 2\n", "format 2", SetRequire(idOf("github.com/a/a"), "v1.0.0")},
 		{"rye: 1\nrequire:\n  ? github.com/a/a\n  : v1.0.0\n", "cannot be edited", SetRequire(idOf("github.com/a/a"), "")},
 	} {
-		got, err := EditProjectFile([]byte(tc.in), tc.edit)
+		got, err := ProjectFile([]byte(tc.in), tc.edit)
 		if err == nil || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%+v: %q %v, want %q", tc.edit, got, err, tc.want)
 		}
@@ -95,7 +96,7 @@ func TestBadEdits(t *testing.T) {
 
 func TestRemove(t *testing.T) {
 	in := "rye: 1\nrequire: {github.com/a/a: v1.0.0}\nuse: {github.com/a/a: [tool:x]}\nprefer: {tool:x: github.com/a/a, tool:y: github.com/b/b}\nreplace: {github.com/a/a: ./a}\nexclude: {github.com/a/a: [v1.1.0]}\n"
-	got, err := EditProjectFile([]byte(in), Remove(manifest(t, in), idOf("github.com/a/a"))...)
+	got, err := ProjectFile([]byte(in), Remove(manifest(t, in), idOf("github.com/a/a"))...)
 	want := "rye: 1\nrequire: {}\nuse: {}\nprefer: {tool:y: github.com/b/b}\nreplace: {}\nexclude: {}\n"
 	if err != nil || string(got) != want {
 		t.Errorf("%v %q", err, got)
@@ -208,10 +209,10 @@ func TestEditProperty(t *testing.T) {
 		for range 1 + r.Intn(4) {
 			e := randomEdit(r)
 			model := manifest(t, text)
-			if err := model.apply(e); err != nil {
+			if err := apply(model, e); err != nil {
 				t.Fatal(err)
 			}
-			out, err := EditProjectFile([]byte(text), e)
+			out, err := ProjectFile([]byte(text), e)
 			if err != nil {
 				t.Fatalf("seed %d: %+v: %v in\n%s", seed, e, err, text)
 			}
@@ -219,7 +220,7 @@ func TestEditProperty(t *testing.T) {
 				t.Fatalf("seed %d: %+v in\n%s\ngives\n%s", seed, e, text, out)
 			}
 			untouched(t, seed, e, text, string(out))
-			again, err := EditProjectFile(out, e)
+			again, err := ProjectFile(out, e)
 			if err != nil || !bytes.Equal(again, out) {
 				t.Fatalf("seed %d: %+v a second time changes\n%s\nto\n%s", seed, e, out, again)
 			}
@@ -288,21 +289,38 @@ func FuzzEdit(f *testing.F) {
 	f.Add([]byte("{rye: 1, exclude: {github.com/acme/b1: [v1.0.0]}}"), 7)
 	f.Add([]byte("rye: 1\nuse:\n  github.com/acme/b0:\n  - tool:a\n"), 3)
 	f.Fuzz(func(t *testing.T, b []byte, seed int) {
-		m, _ := ParseProjectFile(b)
+		m, _ := lock.ParseProjectFile(b)
 		if m == nil {
 			return
 		}
 		e := randomEdit(rand.New(rand.NewSource(int64(seed))))
-		if m.apply(e) != nil {
+		if apply(m, e) != nil {
 			return
 		}
-		out, err := EditProjectFile(b, e)
+		out, err := ProjectFile(b, e)
 		if err != nil {
 			return
 		}
-		got, fs := ParseProjectFile(out)
+		got, fs := lock.ParseProjectFile(out)
 		if got == nil || got.Hash() != m.Hash() {
 			t.Fatalf("%+v: %v\n%q becomes\n%q", e, fs, b, out)
 		}
 	})
+}
+
+func idOf(s string) lock.ID {
+	id, err := lock.ParseID(s)
+	if err != nil {
+		panic(err)
+	}
+	return id
+}
+
+func manifest(t testing.TB, text string) *lock.ProjectFile {
+	t.Helper()
+	m, fs := lock.ParseProjectFile([]byte(text))
+	if m == nil {
+		t.Fatalf("%s: %v", text, fs)
+	}
+	return m
 }

@@ -1,6 +1,9 @@
-package lock
+// Package edit changes entries of rye.yaml and keeps all other lines as they are. It does not
+// write the file.
+package edit
 
 import (
+	"github.com/ryeos/rye/lock"
 	"maps"
 	"slices"
 	"strings"
@@ -21,18 +24,18 @@ type Edit struct {
 }
 
 // SetRequire requires a bundle in at least a version.
-func SetRequire(id ID, version string) Edit {
+func SetRequire(id lock.ID, version string) Edit {
 	return Edit{Section: "require", Key: id.String(), Value: version}
 }
 
 // SetUse limits a bundle to items.
-func SetUse(id ID, items []string) Edit {
+func SetUse(id lock.ID, items []string) Edit {
 	return Edit{Section: "use", Key: id.String(), Values: items}
 }
 
 // Remove returns the edits that remove a bundle from the manifest: its requirement
 // and every entry that names it.
-func Remove(m *ProjectFile, id ID) []Edit {
+func Remove(m *lock.ProjectFile, id lock.ID) []Edit {
 	var out []Edit
 	for _, section := range []string{"require", "use", "replace", "exclude"} {
 		out = append(out, Edit{Section: section, Key: id.String()})
@@ -59,20 +62,20 @@ func canonicalKey(section, key string) (string, error) {
 		ref, err := item.ParseRef(key, "")
 		return ref.String(), err
 	}
-	id, err := ParseID(key)
+	id, err := lock.ParseID(key)
 	return id.String(), err
 }
 
-// EditProjectFile changes entries of a manifest. It keeps comments, order, quotes and
+// ProjectFile changes entries of a manifest. It keeps comments, order, quotes and
 // blank lines of all other lines. An empty text becomes a new manifest. The result
 // is parsed again and has exactly the requested values.
-func EditProjectFile(b []byte, edits ...Edit) ([]byte, error) {
+func ProjectFile(b []byte, edits ...Edit) ([]byte, error) {
 	if len(b) == 0 {
 		b = []byte("rye: 1\n")
 	}
-	want, fs := ParseProjectFile(b)
+	want, fs := lock.ParseProjectFile(b)
 	if want == nil {
-		return nil, diag.FromFindings("reading "+ProjectFileName, fs)
+		return nil, diag.FromFindings("reading "+lock.ProjectFileName, fs)
 	}
 	out := b
 	for _, e := range edits {
@@ -81,16 +84,16 @@ func EditProjectFile(b []byte, edits ...Edit) ([]byte, error) {
 			return nil, err
 		}
 		e.Key = key
-		if err := want.apply(e); err != nil {
+		if err := apply(want, e); err != nil {
 			return nil, err
 		}
 		if out, err = e.text(out); err != nil {
 			return nil, err
 		}
 	}
-	got, fs := ParseProjectFile(out)
+	got, fs := lock.ParseProjectFile(out)
 	if got == nil {
-		return nil, diag.FromFindings("editing "+ProjectFileName, fs)
+		return nil, diag.FromFindings("editing "+lock.ProjectFileName, fs)
 	}
 	if got.Hash() != want.Hash() || got.Vendor != want.Vendor {
 		return nil, notEditable(edits)
@@ -100,21 +103,21 @@ func EditProjectFile(b []byte, edits ...Edit) ([]byte, error) {
 
 func notEditable(edits []Edit) error {
 	e := edits[len(edits)-1]
-	return diag.New(diag.ValidationFailed, "editing %s: the entry %q below %s cannot be edited automatically", ProjectFileName, e.Key, e.Section).
+	return diag.New(diag.ValidationFailed, "editing %s: the entry %q below %s cannot be edited automatically", lock.ProjectFileName, e.Key, e.Section).
 		WithReason("not_editable").WithDetail("key", e.Key)
 }
 
 // apply applies an edit to the values.
-func (m *ProjectFile) apply(e Edit) error {
+func apply(m *lock.ProjectFile, e Edit) error {
 	if e.Section == "prefer" {
-		id, err := ParseID(e.Value)
+		id, err := lock.ParseID(e.Value)
 		if err != nil && !e.removes() {
 			return err
 		}
 		m.Prefer = set(m.Prefer, e.Key, id, e.removes())
 		return nil
 	}
-	id, err := ParseID(e.Key)
+	id, err := lock.ParseID(e.Key)
 	if err != nil {
 		return err
 	}
@@ -126,13 +129,13 @@ func (m *ProjectFile) apply(e Edit) error {
 	case "exclude":
 		m.Exclude = set(m.Exclude, id, e.Values, e.removes())
 	case "replace":
-		r, err := ParseReplacement(e.Value)
+		r, err := lock.ParseReplacement(e.Value)
 		if err != nil && !e.removes() {
 			return err
 		}
 		m.Replace = set(m.Replace, id, r, e.removes())
 	default:
-		return diag.New(diag.Internal, "editing %s: unknown section %q", ProjectFileName, e.Section)
+		return diag.New(diag.Internal, "editing %s: unknown section %q", lock.ProjectFileName, e.Section)
 	}
 	return nil
 }
@@ -160,7 +163,7 @@ func (e Edit) text(b []byte) ([]byte, error) {
 	for range 2 + 2*(len(e.Values)+len(b)) {
 		root, fs := yamlx.Outline(b)
 		if root == nil {
-			return nil, diag.FromFindings("editing "+ProjectFileName, fs)
+			return nil, diag.FromFindings("editing "+lock.ProjectFileName, fs)
 		}
 		cut, done := e.step(b, root)
 		if !done && cut.bad {
@@ -280,7 +283,7 @@ func (e Edit) addSection(b []byte, root *yamlx.Node, section *yamlx.Entry) splic
 	if section != nil {
 		return splice{start: section.Value.Start, end: section.Value.End, text: "{" + e.line() + "}"}
 	}
-	order := sectionNames()
+	order := lock.SectionNames()
 	after := 0
 	for i, x := range root.Entries {
 		at := slices.Index(order, x.Key.Text)
