@@ -6,12 +6,9 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec"
-	"github.com/ryeos/rye/exec/graph/graphdef"
-	"github.com/ryeos/rye/exec/graph/graphhost"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/policy"
@@ -21,7 +18,6 @@ import (
 	"github.com/ryeos/rye/threads/copies"
 	"github.com/ryeos/rye/threads/modelhost"
 	"github.com/ryeos/rye/threads/prepare"
-	"github.com/ryeos/rye/threads/steps"
 	"github.com/ryeos/rye/threads/transcript"
 )
 
@@ -137,15 +133,6 @@ func Explain(ctx context.Context, p *project.Project, o *Options) (*Plan, error)
 	return out, err
 }
 
-// planned returns the project in which a thread would work. It makes no copy.
-func planned(ctx context.Context, p *project.Project, o *Options) (*project.Project, error) {
-	p, err := project.InAccount(p)
-	if err != nil || o.Workspace == threads.Worktree || o.Workspace == threads.FullCopy {
-		return p, err
-	}
-	return copies.WorksIn(ctx, p, o.Wish(), "")
-}
-
 // plannedModel describes a model with the host and the prices of its provider.
 func (r *Run) plannedModel(ctx context.Context, s *threads.Service) (PlannedModel, error) {
 	out := PlannedModel{
@@ -225,40 +212,4 @@ func (r *Run) plannedTools(ctx context.Context) ([]PlannedTool, error) {
 		out = append(out, t)
 	}
 	return out, nil
-}
-
-// stepRef returns the item of a step.
-func stepRef(name string) item.Ref {
-	return item.Ref{Kind: item.Tool, ID: steps.Dir + name}
-}
-
-// loopSteps returns the step items that a loop names, and those that the kernel calls,
-// with their digests.
-func loopSteps(
-	ctx context.Context,
-	p *project.Project,
-	loop *resolve.Item,
-) ([]threads.Identity, error) {
-	g, findings := graphhost.Parse(loop)
-	if g == nil {
-		return nil, diag.FromFindings("reading the loop "+loop.Ref.String(), findings)
-	}
-	var out []threads.Identity
-	refs := slices.Clone(graphdef.Targets(g))
-	for _, name := range steps.Called() {
-		if ref := stepRef(name); !slices.Contains(refs, ref) {
-			refs = append(refs, ref)
-		}
-	}
-	for _, ref := range refs {
-		if !strings.HasPrefix(ref.ID, steps.Dir) {
-			continue
-		}
-		it, err := p.Resolver.Find(ctx, ref)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, prepare.IdentityOf(it))
-	}
-	return slices.Clip(out), nil
 }

@@ -457,3 +457,12 @@ func (r *Run) compose(ctx context.Context) (*threads.Prompt, error) {
 	}
 	return prompt, nil
 }
+
+// planned returns the project in which a thread would work. It makes no copy.
+func planned(ctx context.Context, p *project.Project, o *Options) (*project.Project, error) {
+	p, err := project.InAccount(p)
+	if err != nil || o.Workspace == threads.Worktree || o.Workspace == threads.FullCopy {
+		return p, err
+	}
+	return copies.WorksIn(ctx, p, o.Wish(), "")
+}

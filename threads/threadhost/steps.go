@@ -11,11 +11,15 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec"
 	"github.com/ryeos/rye/exec/graph"
+	"github.com/ryeos/rye/exec/graph/graphdef"
 	"github.com/ryeos/rye/exec/graph/graphhost"
 	"github.com/ryeos/rye/internal/jsonx"
 	"github.com/ryeos/rye/internal/once"
+	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/resolve"
 	"github.com/ryeos/rye/threads"
+	"github.com/ryeos/rye/threads/prepare"
 	"github.com/ryeos/rye/threads/steps"
 )
 
@@ -191,4 +195,40 @@ func (d loopDispatcher) readInbox(
 		d.t.ID(),
 		taken,
 	)
+}
+
+// stepRef returns the item of a step.
+func stepRef(name string) item.Ref {
+	return item.Ref{Kind: item.Tool, ID: steps.Dir + name}
+}
+
+// loopSteps returns the step items that a loop names, and those that the kernel calls,
+// with their digests.
+func loopSteps(
+	ctx context.Context,
+	p *project.Project,
+	loop *resolve.Item,
+) ([]threads.Identity, error) {
+	g, findings := graphhost.Parse(loop)
+	if g == nil {
+		return nil, diag.FromFindings("reading the loop "+loop.Ref.String(), findings)
+	}
+	var out []threads.Identity
+	refs := slices.Clone(graphdef.Targets(g))
+	for _, name := range steps.Called() {
+		if ref := stepRef(name); !slices.Contains(refs, ref) {
+			refs = append(refs, ref)
+		}
+	}
+	for _, ref := range refs {
+		if !strings.HasPrefix(ref.ID, steps.Dir) {
+			continue
+		}
+		it, err := p.Resolver.Find(ctx, ref)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, prepare.IdentityOf(it))
+	}
+	return slices.Clip(out), nil
 }
