@@ -133,7 +133,7 @@ func firstCall(
 	child := *prepared
 	child.HoldBelow(o.Held, o.isChild())                         // as its process does
 	r := &Run{Prepared: &child, Project: p.For(nil), Options: o} // not the project of the thread that starts it
-	prompt, err := r.compose(alone{ctx})
+	prompt, err := r.Compose(alone{ctx})
 	if err != nil {
 		return 0, err
 	}

@@ -357,7 +357,7 @@ type Rendered struct {
 
 // Render composes the prompt of a thread without starting it.
 func Render(ctx context.Context, p *project.Project, o *Options) (*Rendered, error) {
-	p, err := planned(ctx, p, o)
+	p, err := Planned(ctx, p, o)
 	if err != nil {
 		return nil, err
 	}
@@ -369,7 +369,7 @@ func Render(ctx context.Context, p *project.Project, o *Options) (*Rendered, err
 	if r.attachments, err = Attachments(ctx, p, o, prepared); err != nil {
 		return nil, err
 	}
-	prompt, err := r.compose(ctx)
+	prompt, err := r.Compose(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -431,8 +431,8 @@ func acceptedBy(s *threads.Service) []string {
 	return s.Inputs
 }
 
-// compose runs the step compose outside of a thread.
-func (r *Run) compose(ctx context.Context) (*threads.Prompt, error) {
+// Compose runs the step compose outside of a thread.
+func (r *Run) Compose(ctx context.Context) (*threads.Prompt, error) {
 	m, err := r.material(ctx)
 	if err != nil {
 		return nil, err
@@ -458,8 +458,8 @@ func (r *Run) compose(ctx context.Context) (*threads.Prompt, error) {
 	return prompt, nil
 }
 
-// planned returns the project in which a thread would work. It makes no copy.
-func planned(ctx context.Context, p *project.Project, o *Options) (*project.Project, error) {
+// Planned returns the project in which a thread would work. It makes no copy.
+func Planned(ctx context.Context, p *project.Project, o *Options) (*project.Project, error) {
 	p, err := project.InAccount(p)
 	if err != nil || o.Workspace == threads.Worktree || o.Workspace == threads.FullCopy {
 		return p, err

@@ -135,7 +135,7 @@ func changes(
 	now *prepare.Prepared,
 	o *Options,
 ) ([]transcript.Change, error) {
-	loopSteps, err := loopSteps(ctx, p, now.Loop)
+	loopSteps, err := LoopSteps(ctx, p, now.Loop)
 	if err != nil {
 		return nil, err
 	}

@@ -141,7 +141,7 @@ func (r *Run) params(ctx context.Context) (threads.Params, error) {
 	if err != nil {
 		return threads.Params{}, err
 	}
-	loopSteps, err := loopSteps(ctx, p, r.Loop)
+	loopSteps, err := LoopSteps(ctx, p, r.Loop)
 	if err != nil {
 		return threads.Params{}, err
 	}

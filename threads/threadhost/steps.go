@@ -202,9 +202,9 @@ func stepRef(name string) item.Ref {
 	return item.Ref{Kind: item.Tool, ID: steps.Dir + name}
 }
 
-// loopSteps returns the step items that a loop names, and those that the kernel calls,
+// LoopSteps returns the step items that a loop names, and those that the kernel calls,
 // with their digests.
-func loopSteps(
+func LoopSteps(
 	ctx context.Context,
 	p *project.Project,
 	loop *resolve.Item,

@@ -13,8 +13,8 @@ import (
 	"github.com/ryeos/rye/primary"
 	"github.com/ryeos/rye/threads"
 	"github.com/ryeos/rye/threads/activity"
+	"github.com/ryeos/rye/threads/explain"
 	"github.com/ryeos/rye/threads/modelhost"
-	"github.com/ryeos/rye/threads/threadhost"
 )
 
 // explainThread prints what a thread would use. It calls no model.
@@ -28,7 +28,7 @@ func explainThread(
 ) error {
 	opts := o.Options(c, req)
 	opts.Plan = true
-	p, err := threadhost.Explain(ctx, h, opts)
+	p, err := explain.Thread(ctx, h, opts)
 	if err != nil {
 		return err
 	}
@@ -60,7 +60,7 @@ func priceLine(p *modelhost.ModelPrices) string {
 }
 
 // showWhere adds where the log of a thread is, and what its tools see.
-func showWhere(t *cli.Table, p *threadhost.Plan) {
+func showWhere(t *cli.Table, p *explain.Plan) {
 	t.Add("log", "in "+p.Logs)
 	switch w := p.Workspace; {
 	case w.Empty:
@@ -72,7 +72,7 @@ func showWhere(t *cli.Table, p *threadhost.Plan) {
 	}
 }
 
-func showPlan(u *cli.UI, p *threadhost.Plan, whole bool) {
+func showPlan(u *cli.UI, p *explain.Plan, whole bool) {
 	t := cli.NewTable("plan")
 	t.Add("directive", fmt.Sprintf(
 		"%s, signed by %s, %s",

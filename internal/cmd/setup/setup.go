@@ -19,6 +19,7 @@ import (
 	"github.com/ryeos/rye/internal/signing"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/primary"
+	"github.com/ryeos/rye/threads/explain"
 	"github.com/ryeos/rye/threads/modelhost"
 	"github.com/ryeos/rye/threads/models"
 	"github.com/ryeos/rye/threads/modelsetup"
@@ -373,7 +374,7 @@ func (s *setupRun) finish(ctx context.Context, ready bool) error {
 			s.c.UI.Out("No model is set up. rye setup can be repeated.")
 		})
 	}
-	plan, err := threadhost.Explain(
+	plan, err := explain.Thread(
 		ctx,
 		s.p,
 		&threadhost.Options{

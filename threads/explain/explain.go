@@ -1,4 +1,4 @@
-package threadhost
+package explain
 
 import (
 	"context"
@@ -18,6 +18,7 @@ import (
 	"github.com/ryeos/rye/threads/copies"
 	"github.com/ryeos/rye/threads/modelhost"
 	"github.com/ryeos/rye/threads/prepare"
+	"github.com/ryeos/rye/threads/threadhost"
 	"github.com/ryeos/rye/threads/transcript"
 )
 
@@ -67,9 +68,9 @@ type PlannedTool struct {
 	Hosts  []string    `json:"hosts,omitempty"` // that its item names
 }
 
-// Explain returns the plan of a thread: the items, model and limits that it would use.
-func Explain(ctx context.Context, p *project.Project, o *Options) (*Plan, error) {
-	p, err := planned(ctx, p, o)
+// Thread returns the plan of a thread: the items, model and limits that it would use.
+func Thread(ctx context.Context, p *project.Project, o *threadhost.Options) (*Plan, error) {
+	p, err := threadhost.Planned(ctx, p, o)
 	if err != nil {
 		return nil, err
 	}
@@ -77,7 +78,7 @@ func Explain(ctx context.Context, p *project.Project, o *Options) (*Plan, error)
 	if err != nil {
 		return nil, err
 	}
-	r := &Run{Prepared: prepared, Project: p, Options: o}
+	r := &threadhost.Run{Prepared: prepared, Project: p, Options: o}
 	d := prepared.Directive
 	out := &Plan{
 		Ref:       prepared.Ref,
@@ -108,7 +109,7 @@ func Explain(ctx context.Context, p *project.Project, o *Options) (*Plan, error)
 		out.Extends = append(out.Extends, primary.ElementOf(b))
 	}
 	for _, s := range prepared.Services {
-		m, err := r.plannedModel(ctx, s)
+		m, err := plannedModel(ctx, r, s)
 		if err != nil {
 			return nil, err
 		}
@@ -126,15 +127,15 @@ func Explain(ctx context.Context, p *project.Project, o *Options) (*Plan, error)
 	for _, c := range d.Checks {
 		out.Checks = append(out.Checks, c.Tool)
 	}
-	if out.Tools, err = r.plannedTools(ctx); err != nil {
+	if out.Tools, err = plannedTools(ctx, r); err != nil {
 		return nil, err
 	}
-	out.Steps, err = loopSteps(ctx, p, prepared.Loop)
+	out.Steps, err = threadhost.LoopSteps(ctx, p, prepared.Loop)
 	return out, err
 }
 
 // plannedModel describes a model with the host and the prices of its provider.
-func (r *Run) plannedModel(ctx context.Context, s *threads.Service) (PlannedModel, error) {
+func plannedModel(ctx context.Context, r *threadhost.Run, s *threads.Service) (PlannedModel, error) {
 	out := PlannedModel{
 		Provider:  threads.Identity{Ref: s.Provider.String(), Digest: s.Digest},
 		Model:     s.Model,
@@ -194,8 +195,8 @@ func hostsOf(it *resolve.Item) []string {
 	return out
 }
 
-func (r *Run) plannedTools(ctx context.Context) ([]PlannedTool, error) {
-	prompt, err := r.compose(ctx)
+func plannedTools(ctx context.Context, r *threadhost.Run) ([]PlannedTool, error) {
+	prompt, err := r.Compose(ctx)
 	if err != nil {
 		return nil, err
 	}
