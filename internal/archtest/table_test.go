@@ -156,8 +156,8 @@ func layers() []layer {
 		{"Bundles of a project", []entry{
 			{"internal/export", set("lock/treehash", "policy", "item")},
 			{"internal/report", set("internal/interop/scan", "lock/treehash", "policy", "item")},
-			{"internal/interop/scan", set("internal/interop", "packages/source", "lock/treehash", "bundle", "item")},
 			{"packages/adopt", set("internal/interop/scan", "item", "lock", "lock/edit", "lock/treehash", "packages", "packages/source", "resolve/space", "review", "sign", "trust")},
+			{"internal/interop/scan", set("internal/interop", "packages/source", "lock/treehash", "bundle", "item")},
 			{"packages", set("internal/mvs", "lock/why", "packages/source", "resolve/space", "bundle", "lock", "trust", "sign", "policy", "item", "lock/treehash", "lock/edit")},
 			{"packages/source/registry", set("packages/source", "registry/client", "registry/wire", "trust/doc", "bundle", "lock", "sign", "item")},
 			{"packages/source/git", set("packages/source", "bundle", "lock", "item", "lock/treehash")},
