@@ -10,6 +10,7 @@ import (
 	"syscall"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/consent"
 	"github.com/ryeos/rye/internal/owner"
 	"github.com/ryeos/rye/internal/userdirs"
 	"github.com/ryeos/rye/lock"
@@ -77,7 +78,7 @@ func (p *Project) checkOwner(dir string) error {
 	if err != nil || len(owners) == 0 {
 		return err
 	}
-	accepted := strings.Fields(p.ReadConsents(DirectoryConsents)[Resolved(dir)])
+	accepted := strings.Fields(consent.Record(p.Dirs.State).Read(consent.Directories)[Resolved(dir)])
 	for uid, path := range owners {
 		if !slices.Contains(accepted, uid) {
 			return diag.New(diag.ConsentRequired, "opening project %s: %s belongs to %s, another user of this machine", dir, path, owner.Name(uid)).
@@ -114,14 +115,15 @@ func (e *Env) AcceptDirectory(dir string) ([]string, error) {
 	if err != nil || len(owners) == 0 {
 		return nil, err
 	}
-	all := p.ReadConsents(DirectoryConsents)
+	given := consent.Record(p.Dirs.State)
+	all := given.Read(consent.Directories)
 	all[Resolved(dir)] = owners.ids()
 	var names []string
 	for uid := range owners {
 		names = append(names, owner.Name(uid))
 	}
 	slices.Sort(names)
-	return names, p.WriteConsents(DirectoryConsents, all)
+	return names, given.Write(consent.Directories, all)
 }
 
 // checkUserDirs refuses directories of rye that another user owns or can write:

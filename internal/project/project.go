@@ -12,6 +12,7 @@ import (
 	"github.com/ryeos/rye/exec/sandbox"
 	"github.com/ryeos/rye/internal/account"
 	"github.com/ryeos/rye/internal/auditlog"
+	"github.com/ryeos/rye/internal/consent"
 	"github.com/ryeos/rye/internal/itemcheck"
 	"github.com/ryeos/rye/internal/keychain"
 	"github.com/ryeos/rye/internal/memo"
@@ -258,6 +259,7 @@ func (p *Project) NewExecutor() *exec.Executor {
 	if p.Lock != nil {
 		locked = p.Lock.Lock
 	}
+	consents := consent.Record(p.Dirs.State)
 	return exec.New(exec.Params{
 		Resolver:    p.Resolver,
 		Cache:       p.Cache,
@@ -285,12 +287,14 @@ func (p *Project) NewExecutor() *exec.Executor {
 		Grace:       p.Env.Grace,
 		Warn:        p.warnDrift(),
 		Keys:        p.Env.KeyValues,
-		Consent:     p.Consent(),
-		Consented:   p.consented,
-		Natives:     p.natives(),
-		Provider:    p.provide,
-		Broker:      p.broker(),
-		Now:         p.Env.Now,
+		Consent:     consents.CheckInterpreter,
+		Consented: func(config string, settings map[string]any) []string {
+			return consents.ServersOf(p.Spaces.ProjectDir, config, settings)
+		},
+		Natives:  p.natives(),
+		Provider: p.provide,
+		Broker:   p.broker(),
+		Now:      p.Env.Now,
 	})
 }
 

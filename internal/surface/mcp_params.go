@@ -5,6 +5,7 @@ import (
 	"context"
 
 	"github.com/ryeos/rye/exec"
+	"github.com/ryeos/rye/internal/consent"
 	"github.com/ryeos/rye/internal/mcpclient"
 	"github.com/ryeos/rye/internal/proc"
 	"github.com/ryeos/rye/internal/project"
@@ -46,7 +47,7 @@ func McpOptions(p *project.Project) mcpclient.Options {
 		Version: p.Env.Version,
 		Dir:     dir,
 		Project: p.Spaces.ProjectDir,
-		Consent: p.Consent(),
+		Consent: consent.Record(p.Dirs.State).CheckInterpreter,
 		Offline: p.Env.Offline,
 		Confine: func(ctx context.Context, s *mcpclient.Server, identity string, held policy.Held, c *proc.Cmd) (*exec.Sandbox, func(*proc.Result) error, error) {
 			return confineServer(ctx, p, s, identity, held, c)

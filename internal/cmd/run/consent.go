@@ -8,6 +8,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/internal/cmd/env"
+	"github.com/ryeos/rye/internal/consent"
 	"github.com/ryeos/rye/internal/project"
 )
 
@@ -44,5 +45,5 @@ packages that are installed there: any of them can be changed without a question
 	if err != nil || !yes {
 		return path, false, err
 	}
-	return path, true, h.ConsentToInterpreter(path, digest)
+	return path, true, consent.Record(h.Dirs.State).GiveInterpreter(path, digest)
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/ryeos/rye/exec"
 	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/internal/cmd/env"
+	"github.com/ryeos/rye/internal/consent"
 	"github.com/ryeos/rye/internal/project"
 )
 
@@ -32,7 +33,7 @@ that imports only the standard library and its own files does not need it.`,
 			if err != nil {
 				return diag.New(diag.FileSystemError, "reading the interpreter: %w", err)
 			}
-			if err := h.ConsentToInterpreter(path, digest.String()); err != nil {
+			if err := consent.Record(h.Dirs.State).GiveInterpreter(path, digest.String()); err != nil {
 				return err
 			}
 			return c.UI.Show(map[string]any{"path": path, "digest": digest.String()}, func() {

@@ -8,6 +8,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/internal/cmd/env"
+	"github.com/ryeos/rye/internal/consent"
 	"github.com/ryeos/rye/internal/project"
 )
 
@@ -28,7 +29,15 @@ and for the server's current entry in config:lsp/servers.`,
 			if err != nil {
 				return err
 			}
-			given, err := p.ConsentToServers(ctx, c.Args)
+			if _, err := p.NeedProject(); err != nil {
+				return err
+			}
+			servers, err := p.Resolver.Config(ctx, consent.ServerConfig)
+			if err != nil {
+				return err
+			}
+			consents := consent.Record(p.Dirs.State)
+			given, err := consents.GiveServers(p.Spaces.ProjectDir, servers.Root, c.Args)
 			if err != nil {
 				return err
 			}
