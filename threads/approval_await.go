@@ -18,7 +18,7 @@ func (t *Thread) await(ctx context.Context, a *asked, q *Question) (*Reply, erro
 		reply Reply
 		err   error
 	}
-	defer t.hold()()
+	defer t.Hold()()
 	within, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	answered := make(chan said, 1)
@@ -100,8 +100,8 @@ func (t *Thread) elsewhere(a *asked, r *Reply) error {
 	return e
 }
 
-// hold stops the time of the thread until the function that it returns is called.
-func (t *Thread) hold() (release func()) {
+// Hold stops the time of the thread until the function that it returns is called.
+func (t *Thread) Hold() (release func()) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.holds++; t.holds == 1 {

@@ -23,6 +23,7 @@ type Booked struct {
 	Reason    string         // of an error, or of a suspension
 	Number    int64          // in the user account, 0 if the log states none
 	Inputs    map[string]any // of the directive
+	Name      string         // that a person gave it, "" for none
 	Began     time.Time
 	Rested    time.Time // of its last line, if it does not run
 	Calls     []BookedCall
@@ -94,6 +95,13 @@ func (b *Booked) line(l *transcript.Line, data []byte) error {
 		if d.Parent != nil {
 			b.Parent = *d.Parent
 		}
+		return err
+	case "session_named":
+		var d struct {
+			Name string `json:"name"`
+		}
+		err := into(data, &d)
+		b.Name = d.Name
 		return err
 	case evRequest:
 		var d requestData

@@ -64,6 +64,8 @@ type startedData struct {
 	Program   string         `json:"rye"`
 	PID       int            `json:"pid"`
 	Number    int64          `json:"number,omitempty"` // of the thread in the user account
+	// Interactive states that a turn without calls waits for the next message of a person.
+	Interactive bool `json:"interactive,omitempty"`
 	// Attachments are the images and files of the first message.
 	Attachments []message.Block `json:"attachments,omitempty"`
 	Replay      string          `json:"replay,omitempty"` // the thread whose answers this one gets

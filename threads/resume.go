@@ -43,6 +43,7 @@ type Started struct {
 	Workspace      WorkingCopy
 	Number         int64           // in the user account, 0 if the log states none
 	Attachments    []message.Block // of the first message
+	Interactive    bool            // a turn without calls waits for the next message of a person
 }
 
 // ReadStarted reads the beginning of a thread's log, and its state. It is
@@ -81,6 +82,7 @@ func ReadStarted(project, id string) (*Started, error) {
 	s.Carried = d.Carried
 	s.Workspace = d.Workspace
 	s.Attachments = d.Attachments
+	s.Interactive = d.Interactive
 	s.Rested = lines[len(lines)-1].At()
 	if d.Parent != nil {
 		s.Parent = *d.Parent

@@ -123,6 +123,7 @@ func (t *Thread) startData() startedData {
 		Carried:     t.p.Carried,
 		Spawned:     t.p.Spawned,
 		Attachments: t.p.Attachments,
+		Interactive: t.p.Interactive,
 	}
 	if t.p.Parent != "" {
 		d.Parent = &t.p.Parent

@@ -243,10 +243,12 @@ type Params struct {
 	Attached    []message.Block
 	ResumedBy   string // who resumes the thread, "" for a person
 	// Carried is what the thread takes over from the one that it continues, or nil.
-	Carried   *Carried
-	Workspace WorkingCopy
-	NoSuspend bool // a thread that would be suspended ends with APPROVAL_REQUIRED
-	Sandbox   any
+	Carried *Carried
+	// Interactive states that a turn without calls waits for the next message of a person.
+	Interactive bool
+	Workspace   WorkingCopy
+	NoSuspend   bool // a thread that would be suspended ends with APPROVAL_REQUIRED
+	Sandbox     any
 
 	// Number returns the number of the thread in the user account. Nil: it has none.
 	Number func(ctx context.Context, thread string) (int64, error)

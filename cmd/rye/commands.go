@@ -5,6 +5,7 @@ import (
 
 	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/internal/cmd/bundle"
+	"github.com/ryeos/rye/internal/cmd/chat"
 	"github.com/ryeos/rye/internal/cmd/config"
 	"github.com/ryeos/rye/internal/cmd/doctor"
 	"github.com/ryeos/rye/internal/cmd/gateway"
@@ -49,6 +50,7 @@ func commands(only string) []*cli.Command {
 		{"run", func() *cli.Command {
 			return run.Command(setup.OfferSetup)
 		}},
+		{"chat", chat.Command},
 		{"graph", graph.Command},
 		{"spawn", run.SpawnCommand},
 		{"threads", threads.Command},

@@ -62,7 +62,7 @@ func asks(shown []byte) bool {
 
 // promptEnd is the end of a prompt: of a question, of a line with a value that Enter takes, and
 // of the few that have another one.
-var promptEnd = regexp.MustCompile(`(\] |\? |\]: |Answer: |Again: |passphrase: |Passphrase of key [0-9a-f]+: |none: |\(not shown\): |skips: |tool,knowledge: |gh/\*\*: |q: the end\. |a chapter again\. )$`)
+var promptEnd = regexp.MustCompile(`(\] |\? |\]: |Answer: |Again: |passphrase: |Passphrase of key [0-9a-f]+: |none: |\(not shown\): |skips: |tool,knowledge: |gh/\*\*: |q: the end\. |You: |a chapter again\. )$`)
 
 func TestAsks(t *testing.T) {
 	for shown, want := range map[string]bool{

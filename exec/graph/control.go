@@ -9,6 +9,7 @@ import (
 	"github.com/ryeos/rye/exec/graph/graphdef"
 	"github.com/ryeos/rye/internal/jsonx"
 	"github.com/ryeos/rye/internal/schema"
+	"github.com/ryeos/rye/threads/inbox"
 	"github.com/ryeos/rye/threads/transcript"
 )
 
@@ -217,7 +218,7 @@ func otherKind(run string, open askData) error {
 // Answered reports whether a run has taken the answer in its inbox, and returns the
 // newest recorded answer to that question.
 func Answered(project, run, node string) (taken bool, answer any, by string, err error) {
-	list, err := messages(project, run)
+	list, err := inbox.List(project, run)
 	if err != nil {
 		return false, nil, "", err
 	}

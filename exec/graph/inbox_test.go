@@ -10,6 +10,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/threads/inbox"
 	"github.com/ryeos/rye/threads/transcript"
 )
 
@@ -53,7 +54,7 @@ func TestOneAnswer(t *testing.T) {
 		if r, err = Resume(t.Context(), g, item.Digest{}, r.RunID, p); err != nil || fmt.Sprint(r.Output) != fmt.Sprintf("map[x:by %d]", winner) {
 			t.Fatalf("round %d: %d was accepted, the run has %v, %v", round, winner, r.Output, err)
 		}
-		if left, err := Inbox(p.Project, r.RunID); err != nil || len(left) > 0 {
+		if left, err := inbox.List(p.Project, r.RunID); err != nil || len(left) > 0 {
 			t.Fatalf("round %d: the inbox has %v, %v", round, left, err)
 		}
 	}
@@ -67,7 +68,7 @@ func TestAnswerOfEarlierVersion(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	file := inboxDir + "/" + strings.TrimPrefix(NewID("m", p.Now()), "m-") + ".json"
+	file := inbox.Dir + "/" + strings.TrimPrefix(NewID("m", p.Now()), "m-") + ".json"
 	if err := transcript.Base(p.Project, r.RunID).Write(file, []byte(`{"kind":"answer","name":"a","payload":"old","by":"person","time":""}`+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +102,7 @@ func TestLateAnswer(t *testing.T) {
 	if err := late(t.Context(), p.Project, r.RunID, r.RunID, "a", false); diag.CodeOf(err) != diag.ThreadState {
 		t.Errorf("the late answer: %v", err)
 	}
-	if _, err := os.Lstat(transcript.Base(p.Project, r.RunID).Path(inboxDir + "/" + answerFile("a"))); err == nil {
+	if _, err := os.Lstat(transcript.Base(p.Project, r.RunID).Path(inbox.Dir + "/" + inbox.AnswerFile("a"))); err == nil {
 		t.Error("the late answer is in the inbox")
 	}
 }

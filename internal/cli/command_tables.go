@@ -150,6 +150,8 @@ func CommandTables() map[string]*Table {
 		),
 		"waiting": list(number("N", 0), mid("DIRECTIVE", 0, 16), col("WAITING FOR YOU", 0, 20), number("AGE", 0), col("NAME", 2, 12),
 			wide("THREAD"), wide("CALL")),
+		"conversations": list(number("N", 0), col("NAME", 0, 12), col("STATE", 0, 18), number("AGE", 0), number("SPENT", 1), mid("DIRECTIVE", 2, 12),
+			wide("THREAD")),
 		"removed threads": bare(
 			col("ACTION", 0, 12),
 			mid("THREAD", 0, 16),

@@ -168,6 +168,41 @@ func (l *Lock) Release() error {
 	return errors.Join(err, l.f.Close())
 }
 
+// Share waits until it has the open file f together with others that share it, or ctx ends. It
+// closes f unless it returns a Lock.
+func Share(ctx context.Context, f *os.File) (*Lock, error) {
+	err := poll(ctx, f, share)
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return &Lock{f}, nil
+}
+
+// Free reports whether no holder has the lock of an open file, which it does not close.
+func Free(f *os.File) (bool, error) {
+	switch err := try(f); {
+	case errors.Is(err, ErrHeld):
+		return false, nil
+	case err != nil:
+		return false, fmt.Errorf(
+			"locking %s: %w",
+			f.Name(),
+			err,
+		)
+	}
+	// The file stays open: its lock is released for the next holder.
+	err := unlock(f)
+	if err != nil {
+		err = fmt.Errorf(
+			"unlocking %s: %w",
+			f.Name(),
+			err,
+		)
+	}
+	return err == nil, err
+}
+
 // Wait is Acquire for locks that many processes take in turn for a moment: the
 // operating system wakes the process when the lock is free, so no process sleeps
 // while it is. Like Acquire, it closes f unless it returns a Lock.

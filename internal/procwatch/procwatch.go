@@ -1,8 +1,8 @@
-// Package procwatch waits until a process ends or a file is renamed into a directory,
+// Package procwatch waits until a process ends, a directory changes or a file is closed,
 // without reading their state again and again: the operating system wakes the waiter.
 //
 // It does not know what the processes or files are. Where a system does not report it,
-// Watch.Process and Watch.Dir return an error, and the caller looks by itself.
+// the methods of Watch return an error, and the caller looks by itself.
 package procwatch
 
 import "context"

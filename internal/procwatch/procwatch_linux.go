@@ -18,7 +18,7 @@ type system struct {
 	stop   *os.File // its end stops the goroutine; nil before the first watch
 	ended  chan struct{}
 	notify int              // inotify, -1 before the first directory
-	names  map[int32]string // the file that is waited for, by watch
+	names  map[int32]string // the file that is waited for, by watch; "" is any
 	pids   map[int]int      // descriptors by process
 }
 
@@ -103,6 +103,43 @@ func (w *Watch) happened(fd int) bool {
 
 // Dir wakes the waiter when a file with a name is renamed into a directory.
 func (w *Watch) Dir(dir, name string) error {
+	return w.inotify(
+		dir,
+		name,
+		syscall.IN_MOVED_TO|syscall.IN_ONLYDIR,
+	)
+}
+
+// Changes wakes the waiter when a file appears in a directory.
+func (w *Watch) Changes(dir string) error {
+	// A file that must not exist before is made by a link, others by a rename.
+	const appears = syscall.IN_MOVED_TO | syscall.IN_CREATE
+	return w.inotify(
+		dir,
+		"",
+		appears|syscall.IN_ONLYDIR,
+	)
+}
+
+// Closed wakes the waiter when a process closes a file, also by its end.
+func (w *Watch) Closed(file string) error {
+	return w.inotify(
+		file,
+		"",
+		syscall.IN_CLOSE,
+	)
+}
+
+// Written wakes the waiter when a process writes to a file.
+func (w *Watch) Written(file string) error {
+	return w.inotify(
+		file,
+		"",
+		syscall.IN_MODIFY,
+	)
+}
+
+func (w *Watch) inotify(path, name string, events uint32) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if err := w.start(); err != nil {
@@ -120,9 +157,9 @@ func (w *Watch) Dir(dir, name string) error {
 		}
 		w.notify = fd
 	}
-	id, err := syscall.InotifyAddWatch(w.notify, dir, syscall.IN_MOVED_TO|syscall.IN_ONLYDIR)
+	id, err := syscall.InotifyAddWatch(w.notify, path, events)
 	if err != nil {
-		return fmt.Errorf("watching %s: %w", dir, err)
+		return fmt.Errorf("watching %s: %w", path, err)
 	}
 	w.names[int32(id)] = name
 	return nil
@@ -139,7 +176,9 @@ func (w *Watch) relevant(events []byte) bool {
 		if length > len(name) || mask&(syscall.IN_Q_OVERFLOW|syscall.IN_IGNORED) != 0 {
 			return true
 		}
-		if string(bytes.TrimRight(name[:length], "\x00")) == w.names[id] {
+		want := w.names[id]
+		got := bytes.TrimRight(name[:length], "\x00")
+		if want == "" || string(got) == want {
 			return true
 		}
 		events = name[length:]

@@ -66,6 +66,8 @@ type Block struct {
 	Output  []string // the last lines that a call printed, or the first ones of its result
 	Printed int      // the number of all of them
 
+	FromPerson bool // a note about a message of a person
+
 	refused bool // it did not start
 
 	Total, Done, Failures, AtOnce int // entries of a foreach

@@ -412,10 +412,14 @@ func (t *Tree) message(l *transcript.Line) []Change {
 	}
 	for _, b := range d.Blocks {
 		if b.Type == message.Text && strings.TrimSpace(b.Text) != "" {
-			return t.note(
+			out := t.note(
 				fmt.Sprintf("message from %s  %s", shortened(d.Source, maxInput), shortened(b.Text, maxMessage)),
 				l,
 			)
+			for i := range out {
+				out[i].Block.FromPerson = d.Source == "person"
+			}
+			return out
 		}
 	}
 	return nil

@@ -183,6 +183,17 @@ const passedItems = "\x00items"
 
 func (m StartMessage) Text(key string) string { s, _ := m[key].(string); return s }
 
+// Texts returns the texts of a list.
+func (m StartMessage) Texts(key string) (out []string) {
+	list, _ := m[key].([]any)
+	for _, v := range list {
+		if text, ok := v.(string); ok {
+			out = append(out, text)
+		}
+	}
+	return out
+}
+
 func (m StartMessage) Flag(key string) bool { on, _ := m[key].(bool); return on }
 
 func (m StartMessage) Object(key string) map[string]any { o, _ := m[key].(map[string]any); return o }

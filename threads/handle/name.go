@@ -34,6 +34,11 @@ func Name(inputs map[string]any) string {
 	if len(parts) == 1 {
 		name = only
 	}
+	return Short(name)
+}
+
+// Short returns a name on one line, at most as long as names are.
+func Short(name string) string {
 	name = strings.Join(strings.Fields(name), " ")
 	if r := []rune(name); len(r) > maxName {
 		name = string(r[:maxName-1]) + "…"

@@ -91,7 +91,11 @@ func cancelChecker(_ context.Context, in Input) (Output, error) {
 	messages := 0
 	var events []Event
 	for _, row := range p.Inbox {
-		events = append(events, event("inbox", map[string]any{"kind": row.Kind, "by": row.By, "payload": row.Payload}))
+		taken := map[string]any{"kind": row.Kind, "by": row.By, "payload": row.Payload}
+		if row.ID != "" {
+			taken["id"] = row.ID
+		}
+		events = append(events, event("inbox", taken))
 		switch {
 		case row.Kind == "message":
 			events = append(events, added("person", messageText(row.Payload)))

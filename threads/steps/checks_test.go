@@ -45,7 +45,7 @@ func TestCancelChecker(t *testing.T) {
 		`{"inbox":[{"kind":"suspend","payload":{"reason":"later"},"by":"person"},{"kind":"cancel","payload":"stop","by":"person"},{"kind":"suspend","by":"x"}]}`: `{"action":"cancel","messages":0,"reason":"stop"}` +
 			` inbox{"by":"person","kind":"suspend","payload":{"reason":"later"}} inbox{"by":"person","kind":"cancel","payload":"stop"} inbox{"by":"x","kind":"suspend","payload":null}`,
 		`{"inbox":[{"id":"1","kind":"message","payload":"also the tests","by":"person"}]}`: `{"action":"continue","messages":1,"reason":""}` +
-			` inbox{"by":"person","kind":"message","payload":"also the tests"} message_added{"blocks":[{"text":"also the tests","type":"text"}],"role":"user","source":"person"}`,
+			` inbox{"by":"person","id":"1","kind":"message","payload":"also the tests"} message_added{"blocks":[{"text":"also the tests","type":"text"}],"role":"user","source":"person"}`,
 		// to suspend is obeyed before to hand off, in any order
 		`{"inbox":[{"kind":"handoff","payload":{"message":"only the label"},"by":"thread a-1"},{"kind":"suspend","by":"person"},{"kind":"handoff","by":"person"}]}`: `{"action":"suspend","messages":1,"reason":""}` +
 			` inbox{"by":"thread a-1","kind":"handoff","payload":{"message":"only the label"}} message_added{"blocks":[{"text":"only the label","type":"text"}],"role":"user","source":"thread a-1"}` +

@@ -9,7 +9,6 @@ import (
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/threads"
 	"github.com/ryeos/rye/threads/control"
-	"github.com/ryeos/rye/threads/handle"
 )
 
 // followThread starts a thread whose model reads the whole conversation of a completed one, and
@@ -21,6 +20,16 @@ func followThread(
 	id string,
 	o *Options,
 ) (*threads.Result, error) {
+	p, err := Follows(p, id, o)
+	if err != nil {
+		return nil, err
+	}
+	r, err := Start(ctx, p, o)
+	return attend(ctx, p, r, err, o)
+}
+
+// Follows sets the options of a thread that follows a completed one, and returns its project.
+func Follows(p *project.Project, id string, o *Options) (*project.Project, error) {
 	p, err := project.InAccount(p)
 	if err != nil {
 		return nil, err
@@ -38,6 +47,8 @@ func followThread(
 			WithReason("ended_message").
 			WithDetail("id", id)
 	}
+	o.Follows = id
+	o.Text = o.Message
 	if o.follows, err = threads.Follow(p.Spaces.ProjectDir, id, o.Message); err != nil {
 		return nil, err
 	}
@@ -47,6 +58,7 @@ func followThread(
 	// it is behind the conversation
 	o.Params = s.Inputs
 	o.Message = ""
+	o.Interactive = o.Interactive || s.Interactive
 	if o.Model == "" {
 		o.Model = s.Model
 		o.Provider = s.Provider
@@ -61,8 +73,7 @@ func followThread(
 			o.Held = o.Held.With(g)
 		}
 	}
-	r, err := Start(ctx, p, o)
-	return attend(ctx, p, r, err, o)
+	return p, nil
 }
 
 // ContinueOrFollow continues a thread with o.Message: one that has completed in a new thread, any other one
@@ -83,13 +94,4 @@ func ContinueOrFollow(
 // ForPrompts returns the project, or outside of projects the one with the logs of the account.
 func ForPrompts(p *project.Project) (*project.Project, error) {
 	return project.InAccount(p)
-}
-
-// LastPrompt returns the newest thread of a directive that a person started in this project, or
-// outside of projects in this directory.
-func LastPrompt(p *project.Project, ref item.Ref) (string, error) {
-	return handle.Newest(p.Spaces.ProjectDir, func(s *threads.Started) bool {
-		return s.Directive.Ref == ref.String() &&
-			(p.SeenDir == nil || s.Workspace.Dir == p.SeenDir.Dir && s.Workspace.Empty == p.SeenDir.Empty)
-	})
 }

@@ -55,6 +55,8 @@ func (d loopDispatcher) Call(ctx context.Context, c graph.Call) (any, error) {
 		}
 	}
 	switch name {
+	case "finish":
+		return d.finished(out.Data, c.Params), nil
 	case "compact":
 		action, err := d.shorten(ctx, within.Node, out.Data)
 		return map[string]any{"action": action}, err
@@ -83,6 +85,15 @@ func (d loopDispatcher) Call(ctx context.Context, c graph.Call) (any, error) {
 		return out.Data, d.t.Checkpoint(ctx)
 	}
 	return out.Data, nil
+}
+
+// finished returns the result of the step finish. An answer does not end a conversation: the loop
+// continues at the inbox, and waits there.
+func (d loopDispatcher) finished(data, params map[string]any) map[string]any {
+	if d.r.Options.Interactive && params["state"] == nil && data["state"] == threads.Completed && data["outputs"] == nil {
+		return map[string]any{"done": false}
+	}
+	return data
 }
 
 // failure returns the error of a step for the edges of the loop: a failed call of the

@@ -45,6 +45,7 @@ type Options struct {
 	Relayed       bool   // the process that waits for the thread asks a person about its calls
 	Attended      bool   // with Relayed: that process has a terminal
 	Suspends      bool   // a surface such as the gateway shows its questions: one without an answer in time suspends it
+	Interactive   bool   // a turn without calls waits for the next message of a person
 	ToClient      bool   // Ask reaches the user of a client and not a terminal
 	// Answer asks the person what a suspended thread asks; nil if no person is present.
 	Answer    func(ctx context.Context, thread, question string) (string, error)
@@ -53,6 +54,8 @@ type Options struct {
 	Plan      bool                            // nothing is started: a model may be missing
 	Below     *nodeThread                     // of a thread that a node of a graph starts
 	handOff   bool                            // another thread continues the work
+	Follows   string                          // the completed thread whose conversation the new thread has, "" for none
+	Text      string                          // with Follows: the next message of the person
 	follows   *threads.Carried                // the conversation that the new thread has; nil for none
 	Above     *Run                            // the thread of this process that starts the new one
 	Child     *threads.Spawned                // of a thread that a thread started

@@ -48,6 +48,7 @@ func Resume(
 	}
 	o.Ref = ref
 	o.Params = s.Inputs
+	o.Interactive = s.Interactive
 	if o.Child = s.Spawned; o.Child != nil { // what its caller had applies to its loop and hooks, too
 		for _, g := range s.Held {
 			if g.Source != s.Directive.Ref+" "+s.Directive.Digest.String() {

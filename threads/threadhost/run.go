@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec/graph"
@@ -38,6 +39,11 @@ func Start(
 ) (res *threads.Result, err error) {
 	if p, err = project.InAccount(p); err != nil {
 		return nil, err
+	}
+	if o.Follows != "" && o.follows == nil { // in the process of the thread
+		if o.follows, err = threads.Follow(p.Spaces.ProjectDir, o.Follows, o.Text); err != nil {
+			return nil, err
+		}
 	}
 	prepared, err := prepare.Directive(ctx, p, o.Request())
 	if err != nil {
@@ -182,6 +188,7 @@ func (r *Run) params(ctx context.Context) (threads.Params, error) {
 		NoSuspend:   !r.suspends(),
 		Revoked:     r.revoked,
 		Carried:     r.carried,
+		Interactive: r.Options.Interactive,
 		Decided:     r.decided,
 		Took:        r.took,
 	}
@@ -442,5 +449,7 @@ type Run struct {
 	starts  startOrder                     // of the threads that the newest answer starts
 	acted   atomic.Bool                    // see loopDispatcher
 	running atomic.Pointer[threads.Thread] // while its loop walks
+	awaits  string                         // the action of the loop when the model has nothing to answer
+	began   time.Time                      // of the process
 	asking  sync.Map                       // AsksPerson by the id of the call that is being made
 }

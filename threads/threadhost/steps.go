@@ -19,6 +19,7 @@ import (
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/resolve"
 	"github.com/ryeos/rye/threads"
+	"github.com/ryeos/rye/threads/converse"
 	"github.com/ryeos/rye/threads/prepare"
 	"github.com/ryeos/rye/threads/steps"
 )
@@ -139,62 +140,25 @@ func (d loopDispatcher) dispatched(ctx context.Context, within exec.Call, data m
 	return nil
 }
 
-// inboxKinds are the messages that the loop of a thread obeys. The graph of the loop takes
-// those to cancel.
-var inboxKinds = map[string]bool{"suspend": true, "handoff": true, "event": true}
-
-// inbox returns the messages for the step that reads them. A request to hand off waits for
-// the first answer of the model.
-func (r *Run) inbox(t *threads.Thread) (rows []any, taken []graph.Message, err error) {
-	all, err := graph.Inbox(r.Project.Spaces.ProjectDir, t.ID())
-	if err != nil {
-		return nil, nil, err
+// readInbox reads the inbox of the thread.
+func (d loopDispatcher) readInbox(ctx context.Context, within exec.Call, params map[string]any) (map[string]any, error) {
+	b := converse.Inbox{
+		Project:     d.r.Project.Spaces.ProjectDir,
+		Thread:      d.t,
+		Interactive: d.r.Options.Interactive,
+		Awaits:      d.r.awaits,
+		Began:       d.r.began,
+		Step: func(ctx context.Context, rows []any) (map[string]any, error) {
+			p := map[string]any{"inbox": rows}
+			maps.Copy(p, params)
+			out, err := d.r.Step(ctx, within, d.t, "cancel_checker", p)
+			if err == nil {
+				err = steps.CheckInbox(out.Data)
+			}
+			return out.Data, err
+		},
 	}
-	rows = []any{}
-	for _, m := range all {
-		if !inboxKinds[m.Kind] || m.Kind == "handoff" && !t.MayContinue() {
-			continue
-		}
-		payload := m.Payload
-		if m.Kind == "event" {
-			payload = map[string]any{"event": m.Name, "payload": m.Payload}
-		}
-		rows = append(rows, map[string]any{"kind": m.Kind, "payload": payload, "by": m.By})
-		taken = append(taken, m)
-	}
-	return rows, taken, nil
-}
-
-// readInbox runs the step that reads the inbox, and removes what the log has then.
-func (d loopDispatcher) readInbox(
-	ctx context.Context,
-	within exec.Call,
-	params map[string]any,
-) (map[string]any, error) {
-	rows, taken, err := d.r.inbox(d.t)
-	if err != nil {
-		return nil, err
-	}
-	p := map[string]any{}
-	for k, v := range params {
-		p[k] = v
-	}
-	p["inbox"] = rows
-	out, err := d.r.Step(ctx, within, d.t, "cancel_checker", p)
-	if err == nil {
-		err = steps.CheckInbox(out.Data)
-	}
-	if err != nil || len(taken) == 0 {
-		return out.Data, err
-	}
-	if err := d.t.Flush(); err != nil {
-		return nil, err
-	}
-	return out.Data, graph.Take(
-		d.r.Project.Spaces.ProjectDir,
-		d.t.ID(),
-		taken,
-	)
+	return b.Read(ctx, within.Node)
 }
 
 // stepRef returns the item of a step.

@@ -13,6 +13,7 @@ import (
 	"github.com/ryeos/rye/exec/graph/graphdef"
 	"github.com/ryeos/rye/exec/graph/graphhost"
 	"github.com/ryeos/rye/threads"
+	"github.com/ryeos/rye/threads/converse"
 	"github.com/ryeos/rye/threads/prepare"
 	"github.com/ryeos/rye/threads/transcript"
 )
@@ -37,6 +38,11 @@ func (r *Run) walkLoop(
 	}
 	params, err := graphhost.Params(ctx, r.Project, r.LoopHeld)
 	if err != nil {
+		return err
+	}
+	r.began = time.Now()
+	r.awaits = converse.Action(g.Nodes["awaits"] != nil)
+	if err := converse.Resume(ctx, t, lines); err != nil {
 		return err
 	}
 	walk, ended, last := walked(lines)

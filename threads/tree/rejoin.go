@@ -141,14 +141,19 @@ func settledState(ctx context.Context, p *project.Project, id string) (out restS
 
 // resumeStart is what the process that continues a thread reads from its stdin.
 type resumeStart struct {
-	Resume   bool   `json:"resume"`
-	ThreadID string `json:"thread_id"`
-	Message  string `json:"message,omitempty"`
-	By       string `json:"by,omitempty"` // who resumes it, "" for a person
-	HandOff  bool   `json:"hand_off,omitempty"`
-	Suspends bool   `json:"suspends,omitempty"`
-	Locked   bool   `json:"locked"`
-	Unlocked bool   `json:"unlocked"`
+	Resume   bool     `json:"resume"`
+	ThreadID string   `json:"thread_id"`
+	Message  string   `json:"message,omitempty"`
+	By       string   `json:"by,omitempty"` // who resumes it, "" for a person
+	HandOff  bool     `json:"hand_off,omitempty"`
+	Suspends bool     `json:"suspends,omitempty"`
+	Locked   bool     `json:"locked"`
+	Unlocked bool     `json:"unlocked"`
+	Limits   []string `json:"limits,omitempty"`
+	Model    string   `json:"model,omitempty"`
+	Provider string   `json:"provider,omitempty"`
+	Relayed  bool     `json:"relayed,omitempty"`  // a person is asked by the process that continues it
+	Attended bool     `json:"attended,omitempty"` // with Relayed: that process has a terminal
 }
 
 // ContinueDetached continues a thread in a process of its own, for a surface that shows its questions:
@@ -207,6 +212,11 @@ func resumeProcess(ctx context.Context, e *project.Env, m control.StartMessage) 
 		Message:  m.Text("message"),
 		By:       m.Text("by"),
 		Suspends: m.Flag("suspends"),
+		Limits:   m.Texts("limits"),
+		Model:    m.Text("model"),
+		Provider: m.Text("provider"),
+		Relayed:  m.Flag("relayed"),
+		Attended: m.Flag("attended"),
 	}
 	if m.Flag("hand_off") {
 		_, err = threadhost.HandOff(ctx, p, id, o)

@@ -1,6 +1,7 @@
 package tree
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -24,19 +25,22 @@ import (
 
 // threadStart is what the process of a detached thread reads from its stdin.
 type threadStart struct {
-	ThreadID string               `json:"thread_id"`
-	Ref      string               `json:"ref"`
-	Params   map[string]any       `json:"params"`
-	Limits   []string             `json:"limits"`
-	Model    string               `json:"model"`
-	Provider string               `json:"provider"`
-	Message  string               `json:"message"`
-	Call     string               `json:"call,omitempty"`
-	Copy     string               `json:"copy,omitempty"` // the id of a working copy
-	Sees     *threads.WorkingCopy `json:"sees,omitempty"` // what its tools see, if they change no file or it is outside of projects
-	Relayed  bool                 `json:"relayed,omitempty"`
-	Attended bool                 `json:"attended,omitempty"`
-	Suspends bool                 `json:"suspends,omitempty"`
+	ThreadID    string               `json:"thread_id"`
+	Ref         string               `json:"ref"`
+	Params      map[string]any       `json:"params"`
+	Limits      []string             `json:"limits"`
+	Model       string               `json:"model"`
+	Provider    string               `json:"provider"`
+	Message     string               `json:"message"`
+	Call        string               `json:"call,omitempty"`
+	Copy        string               `json:"copy,omitempty"` // the id of a working copy
+	Sees        *threads.WorkingCopy `json:"sees,omitempty"` // what its tools see, if they change no file or it is outside of projects
+	Relayed     bool                 `json:"relayed,omitempty"`
+	Attended    bool                 `json:"attended,omitempty"`
+	Suspends    bool                 `json:"suspends,omitempty"`
+	Follows     string               `json:"follows,omitempty"`
+	Text        string               `json:"text,omitempty"` // with Follows
+	Interactive bool                 `json:"interactive,omitempty"`
 	// Attachments are prepared, with their content.
 	Attachments []message.Block `json:"attachments,omitempty"`
 	Locked      bool            `json:"locked"`
@@ -71,7 +75,7 @@ func Spawn(
 	if err != nil {
 		return nil, err
 	}
-	id := graph.NewID(prepared.Item.Ref.ID, p.Env.Now())
+	id := cmp.Or(o.ID, graph.NewID(prepared.Item.Ref.ID, p.Env.Now()))
 	if up := o.Above; up != nil {
 		child := store.Thread{
 			ID:      id,
@@ -93,20 +97,23 @@ func Spawn(
 		o.Limits = asFlags(prepared.Limits)
 	}
 	start := threadStart{
-		ThreadID: id,
-		Ref:      prepared.Item.Ref.String(),
-		Params:   prepared.Inputs,
-		Limits:   o.Limits,
-		Model:    o.Model,
-		Provider: o.Provider,
-		Message:  o.Message,
-		Call:     o.Call,
-		Relayed:  o.Relayed,
-		Attended: o.Attended,
-		Suspends: o.Suspends,
-		Locked:   p.Env.Locked,
-		Unlocked: p.Env.Unlocked,
-		Program:  p.Env.ProgramText(),
+		ThreadID:    id,
+		Ref:         prepared.Item.Ref.String(),
+		Params:      prepared.Inputs,
+		Limits:      o.Limits,
+		Model:       o.Model,
+		Provider:    o.Provider,
+		Message:     o.Message,
+		Call:        o.Call,
+		Relayed:     o.Relayed,
+		Attended:    o.Attended,
+		Suspends:    o.Suspends,
+		Locked:      p.Env.Locked,
+		Unlocked:    p.Env.Unlocked,
+		Program:     p.Env.ProgramText(),
+		Interactive: o.Interactive,
+		Follows:     o.Follows,
+		Text:        o.Text,
 	}
 	in := p
 	if o.Above != nil {
@@ -207,20 +214,23 @@ func RunProcess(ctx context.Context, e *project.Env, in io.Reader) (err error) {
 		return err
 	}
 	o := &threadhost.Options{
-		Ledger:   open,
-		ID:       id,
-		Ref:      ref,
-		Held:     claims.Permits(),
-		Token:    claims,
-		Params:   m.Object("params"),
-		Model:    m.Text("model"),
-		Provider: m.Text("provider"),
-		Message:  m.Text("message"),
-		Call:     m.Text("call"),
-		Copy:     m.Text("copy"),
-		Relayed:  m.Flag("relayed"),
-		Attended: m.Flag("attended"),
-		Suspends: m.Flag("suspends"),
+		Ledger:      open,
+		ID:          id,
+		Ref:         ref,
+		Held:        claims.Permits(),
+		Token:       claims,
+		Params:      m.Object("params"),
+		Model:       m.Text("model"),
+		Provider:    m.Text("provider"),
+		Message:     m.Text("message"),
+		Call:        m.Text("call"),
+		Copy:        m.Text("copy"),
+		Relayed:     m.Flag("relayed"),
+		Attended:    m.Flag("attended"),
+		Suspends:    m.Flag("suspends"),
+		Interactive: m.Flag("interactive"),
+		Follows:     m.Text("follows"),
+		Text:        m.Text("text"),
 	}
 	defer func() {
 		err = errors.Join(err, o.CloseLedger())
@@ -234,11 +244,7 @@ func RunProcess(ctx context.Context, e *project.Env, in io.Reader) (err error) {
 		o.Sees.Mode, _ = w["mode"].(string)
 		o.Sees.Dir, _ = w["dir"].(string)
 	}
-	list, _ := m["limits"].([]any)
-	for _, v := range list {
-		limit, _ := v.(string)
-		o.Limits = append(o.Limits, limit)
-	}
+	o.Limits = m.Texts("limits")
 	_, err = threadhost.Start(ctx, p, o)
 	return err
 }

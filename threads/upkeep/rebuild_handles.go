@@ -1,6 +1,7 @@
 package upkeep
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/ryeos/rye/threads/handle"
@@ -18,7 +19,7 @@ func (b *rebuilder) handles(ctx context.Context, old *store.Store) ([]store.Hand
 		out = append(out, h)
 	}
 	for id, t := range b.booked {
-		name := handle.Name(t.Inputs)
+		name := cmp.Or(t.Name, handle.Name(t.Inputs))
 		add(store.Handle{
 			ID:      id,
 			Project: b.of[id],

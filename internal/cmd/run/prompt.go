@@ -13,6 +13,7 @@ import (
 	"github.com/ryeos/rye/internal/promptinput"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/primary"
+	"github.com/ryeos/rye/threads/control"
 	"github.com/ryeos/rye/threads/threadhost"
 )
 
@@ -55,7 +56,7 @@ func continueWithPrompt(
 	if o.resume != "" {
 		id, err = watch.FindRun(ctx, c, h, o.resume)
 	} else {
-		id, err = threadhost.LastPrompt(h, env.PromptDirective())
+		id, err = control.LastPrompt(h, env.PromptDirective())
 	}
 	if err != nil {
 		return err

@@ -24,7 +24,7 @@ const followPause = 200 * time.Millisecond
 // The times after which a line states what runs, where no block does.
 const (
 	silenceCI    = 30 * time.Second
-	silencePlain = 60 * time.Second
+	SilencePlain = 60 * time.Second
 )
 
 // live shows threads and runs on a stream of a command while they work.
@@ -84,7 +84,7 @@ func (v *live) show(o liveview.Params, color bool) {
 			o.Silence = silenceCI
 		}
 	case inline.Plain:
-		o.Silence = silencePlain
+		o.Silence = SilencePlain
 	}
 	v.hideTyped()
 	o.Whole = func(log string, call int) string {

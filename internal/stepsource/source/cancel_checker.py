@@ -29,7 +29,10 @@ def step(p):
     rank = {"continue": 0, "handoff": 1, "suspend": 2, "cancel": 3}
     for row in (p["params"] or {}).get("inbox") or []:
         kind, payload, by = row["kind"], row.get("payload"), row.get("by", "")
-        events.append({"event": "inbox", "data": {"kind": kind, "by": by, "payload": payload}})
+        taken = {"kind": kind, "by": by, "payload": payload}
+        if row.get("id"):
+            taken["id"] = row["id"]
+        events.append({"event": "inbox", "data": taken})
         added = None
         if kind == "message":
             added = ("person", said(payload))
