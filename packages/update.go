@@ -169,6 +169,8 @@ func (e *Engine) raiseOne(
 	switch {
 	case id.Kind == lock.PathID || replaced:
 		return nil, "", nil
+	case lock.IsAdopted(id, st.locks()...):
+		return nil, id.String() + " stays: a newer version needs a review", nil
 	case lock.IsCommit(required):
 		return nil, id.String() + " stays at the commit that is required", nil
 	}
