@@ -38,11 +38,20 @@ type ProjectFile struct {
 	// not part of a hash: it does not change what is locked.
 	RequiresRye string
 	Vendor      bool // installed bundles are committed
+	// Export states where copies of adopted components are written for other programs.
+	Export Export
 	// Agents is what the file permits agents at most, nil if it states nothing. Package
 	// policy reads it.
 	Agents *Section
 
 	at map[string]diag.Position // of an entry, by section and canonical key
+}
+
+// Export is the section about copies for other programs. It is not part of a hash: it does
+// not change what is locked.
+type Export struct {
+	Clients []string // names in config:export/clients
+	Ignored bool     // the copies are not committed: rye export writes them in each clone
 }
 
 // Replacement is what replaces a bundle: a directory, or another bundle.

@@ -53,7 +53,7 @@ func parseManifest(b []byte, what string, known []string) (*ProjectFile, []diag.
 
 // SectionNames are the keys of the file, in the order in which rye writes them.
 func SectionNames() []string {
-	return []string{"rye", requiresRyeKey, "name", "require", "use", "prefer", "replace", "exclude", "workspace", "trust", "policy", "registries", "vendor"}
+	return []string{"rye", requiresRyeKey, "name", "require", "use", "prefer", "replace", "exclude", "workspace", "trust", "policy", "registries", "vendor", "export"}
 }
 
 // manifestParser fills in m. It keeps values that are not valid: m is not
@@ -103,7 +103,20 @@ func (p *manifestParser) sections(known []string) {
 	p.policy(known)
 	p.registries()
 	p.m.Vendor = p.r.Bool("vendor", false)
+	p.export()
 	p.collisions()
+}
+
+// export reads where copies for other programs are written.
+func (p *manifestParser) export() {
+	if !p.r.Has("export") {
+		return
+	}
+	r := p.r.Map("export")
+	r.Only("clients", "commit")
+	r.Require("clients")
+	p.m.Export.Clients = r.Texts("clients", distinct(func(string) error { return nil }))
+	p.m.Export.Ignored = !r.Bool("commit", true)
 }
 
 // name reads a bundle id or a label.

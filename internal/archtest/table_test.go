@@ -91,7 +91,7 @@ func layers() []layer {
 		{"Opened project", []entry{
 			{"internal/app", set("exec", "internal/mcpclient", "internal/project", "internal/surface", "primary/agent", "registry/items", "threads/programs", "threads/threadhost", "threads/tree", "exec/graph/graphhost", "internal/deps")},
 			{"internal/surface", set("exec", "exec/sandbox", "internal/auditlog", "internal/mcpclient", "internal/project", "internal/search", "item", "lock", "policy", "primary", "primary/agent", "registry/items", "resolve", "resolve/space", "sign", "internal/relock", "internal/consent")},
-			{"internal/status", set("internal/githook", "internal/project", "item", "lock", "packages", "resolve", "resolve/space", "sign", "trust", "trust/doc", "verify", "internal/revision", "internal/relock", "internal/deps", "packages/adopt")},
+			{"internal/status", set("internal/export", "internal/githook", "internal/project", "item", "lock", "packages", "resolve", "resolve/space", "sign", "trust", "trust/doc", "verify", "internal/revision", "internal/relock", "internal/deps", "packages/adopt")},
 			{"registry/items", set("bundle", "exec", "internal/project", "internal/search", "item", "lock", "packages", "policy", "primary/agent", "registry/client", "registry/publish", "registry/wire", "resolve", "resolve/space", "sign", "threads", "trust", "verify", "exec/graph/graphhost", "internal/signing", "internal/deps")},
 			{"registry/publish", set("bundle", "internal/auditlog", "internal/extract", "internal/importing", "internal/project", "item", "lock", "packages", "packages/source", "registry/client", "registry/judge", "registry/rules", "registry/wire", "resolve", "resolve/space", "sign", "stdlib", "trust/doc", "verify", "internal/itemcheck", "lock/treehash", "internal/deps")},
 			{"registry/judge", set("bundle", "internal/extract", "internal/project", "lock", "packages", "registry/rules", "registry/wire", "resolve", "resolve/space", "stdlib", "trust", "verify", "internal/itemcheck", "internal/deps")},
@@ -157,7 +157,7 @@ func layers() []layer {
 			{"internal/applet/wire", set()},
 		}},
 		{"Bundles of a project", []entry{
-			{"internal/export", set("lock/treehash", "policy", "item")},
+			{"internal/export", set("packages/adopt", "lock/treehash", "policy", "item")},
 			{"internal/report", set("internal/interop/scan", "lock/treehash", "policy", "item")},
 			{"packages/adopt", set("internal/interop/scan", "item", "lock", "lock/edit", "lock/treehash", "packages", "packages/source", "resolve/space", "review", "sign", "trust")},
 			{"internal/interop/scan", set("internal/interop", "packages/source", "lock/treehash", "bundle", "item")},

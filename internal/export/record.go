@@ -5,6 +5,8 @@ import (
 	"errors"
 	"io/fs"
 	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -31,6 +33,12 @@ func readRecord(d *openat.Dir) (record, error) {
 		return nil, err
 	}
 	return parseRecord(b)
+}
+
+// Recorded reports whether a project has a record of copies.
+func Recorded(base string) bool {
+	_, err := os.Lstat(filepath.Join(base, filepath.FromSlash(RecordPath)))
+	return err == nil
 }
 
 // parseRecord reads exactly the texts of render: sha256sum must read the same files.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/deps"
+	"github.com/ryeos/rye/internal/export"
 	"github.com/ryeos/rye/internal/gitcmd"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/internal/relock"
@@ -40,6 +41,11 @@ func VerifyLock(ctx context.Context, p *project.Project, report *verify.Report, 
 	}
 	report.Findings = append(report.Findings, p.Lock.Notes...)
 	report.Findings = append(report.Findings, adopt.Findings(Adopted(p))...)
+	copies, err := copyFindings(ctx, p)
+	if err != nil {
+		report.Fail(export.RecordPath, err)
+	}
+	report.Findings = append(report.Findings, copies...)
 	sum, _, err := lock.ReadSum(p.Files)
 	if err != nil {
 		report.Fail(lock.SumFile, err)

@@ -379,6 +379,15 @@ func installed(c review.Component, file string) string {
 	return path.Join("components", c.Kind, c.Name, file)
 }
 
+// InstalledFile returns the path of a file of a component, relative to the project.
+func InstalledFile(a lock.Adopted, c review.Component, file string) (string, error) {
+	dir, err := a.ID.Dir(a.Version)
+	if err != nil {
+		return "", err
+	}
+	return path.Join(space.Dir, "bundles", dir, installed(c, file)), nil
+}
+
 // tree returns the files of the install directory of components.
 func tree(list []review.Component) []treehash.File {
 	var out []treehash.File

@@ -14,11 +14,27 @@ import (
 )
 
 func ExportCommand() *cli.Command {
+	var o copyOptions
 	return &cli.Command{
 		Name:  "export",
 		Group: "Items",
 		Usage: "write items for other programs",
-		Subs:  []*cli.Command{exportSkillCommand()},
+		Long: `Writes copies of the reviewed components of adopted sources where other programs read
+them: for each of the clients, below export in rye.yaml, at the paths of
+config:export/clients. Copies are equal byte for byte, and .ai/adopted/SHA256SUMS lists
+them: sha256sum -c checks them without rye. A file that rye did not write, or that was
+edited since, is not overwritten. Unchanged copies of components that are not used any
+more are removed. rye verify compares the copies, too.`,
+		Examples: []string{"rye export", "rye export --check", "rye export --restore .claude/skills/pdf"},
+		Codes:    []diag.Code{diag.Drift, diag.Conflict, diag.PathEscape, diag.AmbiguousItem, diag.Usage},
+		Flags: []cli.Flag{
+			cli.Bool(&o.check, "check", "write nothing, and exit with 3 if a copy differs"),
+			cli.String(&o.restore, "restore", "write the reviewed files of the copy at `PATH` over the existing ones"),
+		},
+		Subs: []*cli.Command{exportSkillCommand()},
+		Run: func(ctx context.Context, c *cli.Call) error {
+			return runCopies(ctx, c, o)
+		},
 	}
 }
 
