@@ -97,7 +97,7 @@ func repairs() []string {
 		"THREAD_NOT_FOUND graph log", // of a run, which is not a thread
 		"AMBIGUOUS_ITEM mcp remove", "AMBIGUOUS_ITEM bundle publish", "APPROVAL_REQUIRED sign", "AUTH_REQUIRED key agent-add", "AUTH_REQUIRED setup", "CONSENT_REQUIRED lock",
 		"CONSENT_REQUIRED add", // an agent must not review: its user runs it, at a terminal
-		"DRIFT export", // of rye verify and --check; rye export alone raises another reason
+		"DRIFT export",         // of rye verify and --check; rye export alone raises another reason
 		"DRIFT lock", "DRIFT sign", "FILE_SYSTEM_ERROR cache gc", "FILE_SYSTEM_ERROR hook install", "FILE_SYSTEM_ERROR key new",
 		"HASH_MISMATCH bundle sign", "SIG_INVALID bundle sign", // after the file is removed
 		"HASH_MISMATCH update", "LOCK_MISMATCH update", // after rye sync, which the hint names first
