@@ -50,6 +50,8 @@ func enteringVerbs() map[string]map[string]string {
 		"trust accept":  {"consent": "trust_accept"},
 		"provider add":  {"consent": "provider_add_terminal"},
 		"setup":         {"consent": "setup_found"},
+		"review":        {"consent": "adopt_add"},
+		"export":        {"protected": "adopt_export"},
 
 		"registry serve": shares, // what others publish
 	}
@@ -84,6 +86,8 @@ registry verify  registry login  registry logout  registry whoami  registry key-
 registry unlist  registry relist  registry delete  registry revoke  registry export  registry witness
 registry admin doctor  registry admin backup  registry admin restore  registry admin rotate-key  registry admin namespace grant  registry admin namespace withdraw
 registry admin delete  registry admin block-key  registry admin unblock-key  registry admin reports
+chat  chat list  chat rename  chat export
+gateway serve  gateway open  gateway audit  gateway key new  gateway key list  gateway key revoke
 provider list  provider prices  provider test  provider login  provider logout
 `
 }

@@ -113,6 +113,7 @@ var weekShown = []struct{ file, command, text string }{
 var weekNotRun = []struct{ file, text, why string }{
 	{"docs/how-to/ci.md", "python3 -m venv", "packages from the network: the scripts run_venv_ask and run_deps"},
 	{"docs/how-to/testing-agents.md", "FAILED  test:team/triage", "after a change of the directive: the script test_replay"},
+	{"docs/how-to/skills.md", "rye add github.com/acme/skills", "a repository of the internet: the script adopt_add"},
 	{"docs/how-to/registry.md", "$ rye registry add rye.acme.io", "a registry of the internet: the scripts registry_add and registry_tool"},
 	{"docs/how-to/registry.md", "$ rye registry login rye.acme.io", "a registry of the internet: the scripts registry_login and registry_publish"},
 	{"docs/how-to/gateway.md", "$ rye gateway serve", "a server: the script gateway_api"},
