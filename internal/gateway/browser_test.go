@@ -265,7 +265,13 @@ func (w *window) do(steps ...chromedp.Action[chromedp.Void]) {
 	w.t.Helper()
 	ctx, cancel := context.WithTimeout(w.ctx, 60*time.Second)
 	defer cancel()
-	if err := chromedp.Do(ctx, steps...); err != nil {
+	err := chromedp.Do(ctx, steps...)
+	// A page that changes replaces an element between the search for it and the step.
+	for err != nil && ctx.Err() == nil && strings.Contains(err.Error(), "Could not find node") {
+		time.Sleep(50 * time.Millisecond)
+		err = chromedp.Do(ctx, steps...)
+	}
+	if err != nil {
 		text, _ := chromedp.Run(w.ctx, chromedp.Evaluate[string]("document.body.innerText"))
 		where, _ := chromedp.Run(w.ctx, chromedp.Location())
 		w.t.Fatalf("%v\n%s\n%s", err, where, text)
