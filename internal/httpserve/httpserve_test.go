@@ -1,8 +1,10 @@
 package httpserve
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -147,5 +149,44 @@ func TestLoopback(t *testing.T) {
 		if IsLoopback(addr) != want {
 			t.Error(addr)
 		}
+	}
+}
+
+// TestRestOfABody: the rest of a body that is too large is never read as the next request of the
+// connection.
+func TestRestOfABody(t *testing.T) {
+	t.Parallel()
+	read := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, err := io.ReadAll(r.Body)
+		_ = r.Body.Close()
+		if err != nil {
+			w.WriteHeader(http.StatusRequestEntityTooLarge)
+		}
+	})
+	bounded := Bounded(1<<10, time.Minute, read)
+	// The servers wrap the writer, so that the reader of the body cannot reach the connection.
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		bounded.ServeHTTP(struct{ http.ResponseWriter }{w}, r)
+	}))
+	defer s.Close()
+	c, err := net.Dial("tcp", s.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	const size = 1 << 20
+	inner := "GET /inner HTTP/1.1\r\nHost: x\r\n\r\n"
+	go func() {
+		_, _ = fmt.Fprintf(c, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n", size)
+		for range size / len(inner) {
+			if _, err := io.WriteString(c, inner); err != nil {
+				return
+			}
+		}
+	}()
+	_ = c.SetReadDeadline(time.Now().Add(10 * time.Second))
+	answers, _ := io.ReadAll(c)
+	if n := bytes.Count(answers, []byte("HTTP/1.1 ")); n != 1 || !bytes.Contains(answers, []byte("Connection: close")) {
+		t.Errorf("%d answers to one request:\n%.600s", n, answers)
 	}
 }
