@@ -51,6 +51,8 @@ key_unknown|.ai/tools/demo/release/collect-notes.sh|`,
 1017|rye/agent/core/base|error (orphaned)|2 d|0.00|1.00|17|Which of the tests in this repository are slow, and why are…|base-01jd8x9a7b6c5d4e3f2g1h0j9k||2026-11-27T12:53:42Z`,
 		"chain of threads": `demo/triage|continued|20|0.12|triage-01jd8x9a7b6c5d4e3f2g1h0j9k
 demo/triage|suspended (approval)|31|0.18|triage-01jd8x9b7b6c5d4e3f2g1h0j9k`,
+		"conversations": `12|How do I add a table?|suspended (message)|3 min|0.0062|rye/agent/core/chat|chat-01jd8x9a7b6c5d4e3f2g1h0j9k
+9|Which files of the package have no tests, and which of these could be written today?|completed|2 d|0.18|demo/triage|triage-01jd8x9b7b6c5d4e3f2g1h0j9k`,
 		"costs": `12|demo/triage|completed|3 min|7|0.00624|0.00|0.20|triage-01jd8x9a7b6c5d4e3f2g1h0j9k
 |rye/agent/core/base|error (orphaned)|2 d|1|0.00|0.017|1.00|base-01jd8x9a7b6c5d4e3f2g1h0j9k`,
 		"cost": `all|0.00624|0.00104|0.00|0.20|0.00
