@@ -115,7 +115,7 @@ func Bounded(size int64, stall time.Duration, next http.Handler) http.Handler {
 				control:    http.NewResponseController(w),
 				stall:      stall,
 			}
-			// The server looks at the body of its own request to decide whether the connection can be
+			// The server inspects the body of its own request to decide whether the connection can be
 			// used again: with another body there, the rest of a body that was too large would be
 			// read as the next request.
 			r = r.WithContext(r.Context())
