@@ -129,6 +129,12 @@ func crashItems() []crashVerb {
 			l.must("graph", "run", "demo/outer")
 		}},
 		{name: "threads-apply", args: []string{"threads", "apply", "work", "."}, setup: copied, short: 2},
+		{name: "threads-rename", args: []string{"threads", "rename", "work", "flaky"}, setup: func(l *crashLab) {
+			l.git("init", "-q")
+			l.turns(newCrashServer(l.t), "")
+			l.commit("base")
+			l.must("run", "directive", "team/work")
+		}},
 		{name: "threads-drop", done: "it was dropped", args: []string{"threads", "drop", "work"}, setup: copied},
 		{name: "sign-several", during: "error LOCK_STALE", args: []string{"sign", "*"}, setup: func(l *crashLab) {
 			l.project()

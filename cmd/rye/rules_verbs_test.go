@@ -76,7 +76,7 @@ config show  config set  config policy  cache info  cache gc  cache verify  tour
 graph run  graph resume  graph step  graph fork  graph list  graph log  graph validate  graph show  spawn
 threads list  threads tree  threads answer  threads approve  threads deny  threads send  threads wait  threads cancel  threads kill
 threads tail  threads verify  threads cost  threads show  threads result  threads resume  threads chain  threads handoff  threads wake
-threads gc  threads rebuild  threads accept  threads suspend  threads search  threads diff  threads drop  test  test record
+threads gc  threads rebuild  threads accept  threads suspend  threads search  threads diff  threads drop  threads rename  test  test record
 hook install  hook uninstall  hook merge
 key new  key list  key use  key export  key rotate  key revoke  key agent-add  key log
 trust list  trust refresh  trust remove  trust endorse  trust explain  trust interpreter  trust language-server  trust directory  trust accept-move

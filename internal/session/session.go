@@ -347,7 +347,8 @@ func (s *Session) Rename(ctx context.Context, name string) error {
 	if s.id == "" {
 		return diag.New(diag.ThreadState, "naming the conversation: it has no message yet")
 	}
-	return Rename(ctx, s.p, s.id, name)
+	_, err := Rename(ctx, s.p, s.id, name)
+	return err
 }
 
 func (s *Session) running(ctx context.Context) bool {

@@ -5,6 +5,7 @@ import (
 	"context"
 
 	"github.com/ryeos/rye/threads/handle"
+	"github.com/ryeos/rye/threads/inbox"
 	"github.com/ryeos/rye/threads/store"
 	"github.com/ryeos/rye/threads/waiting"
 )
@@ -19,7 +20,7 @@ func (b *rebuilder) handles(ctx context.Context, old *store.Store) ([]store.Hand
 		out = append(out, h)
 	}
 	for id, t := range b.booked {
-		name := cmp.Or(t.Name, handle.Name(t.Inputs))
+		name := cmp.Or(b.named(id), handle.Name(t.Inputs))
 		add(store.Handle{
 			ID:      id,
 			Project: b.of[id],
@@ -45,6 +46,11 @@ func (b *rebuilder) handles(ctx context.Context, old *store.Store) ([]store.Hand
 	for id, links := range b.chains { // the account of a chain has the question of its last thread
 		if i, ok := has[id]; ok {
 			out[i].Waiting = b.waits(ctx, links[len(links)-1].ID)
+			for _, l := range links { // and the name that a person gave one of them last
+				if name := b.named(l.ID); name != "" {
+					out[i].Name = &name
+				}
+			}
 		}
 	}
 	var former []store.Handle
@@ -75,6 +81,20 @@ func (b *rebuilder) handles(ctx context.Context, old *store.Store) ([]store.Hand
 		}
 	}
 	return out, nil
+}
+
+// named returns the name that a person gave a thread, "" if there is none. A thread that has
+// ended reads no inbox: the newest name is there.
+func (b *rebuilder) named(id string) string {
+	name := ""
+	if t := b.booked[id]; t != nil {
+		name = t.Name
+	}
+	list, _ := inbox.List(b.of[id], id) // without it the log has the name
+	for i := range list {
+		name = cmp.Or(inbox.NameOf(&list[i]), name)
+	}
+	return name
 }
 
 // waits returns the open question of a thread or run, as its log has it.

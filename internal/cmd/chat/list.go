@@ -100,14 +100,14 @@ func renameCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			err = session.Rename(ctx, p, id, c.Args[1])
+			name, err := session.Rename(ctx, p, id, c.Args[1])
 			if err != nil {
 				return err
 			}
 			return c.UI.Show(
-				map[string]any{"thread_id": id, "name": c.Args[1]},
+				map[string]any{"thread_id": id, "name": name},
 				func() {
-					c.UI.Out("%s %s", cli.RunLabel(c, id), c.Args[1])
+					c.UI.Out("%s %s", cli.RunLabel(c, id), name)
 				},
 			)
 		},

@@ -26,7 +26,7 @@ func Command() *cli.Command {
 		Usage: "list, answer, stop and verify threads and runs",
 		Subs: []*cli.Command{threadsListCommand(), threadsTreeCommand(), threadsAnswerCommand(), threadsDecideCommand("approve", graph.Once), threadsDecideCommand("deny", graph.Deny), threadsSendCommand(), threadsWaitCommand(), threadsEndCommand("cancel"), threadsEndCommand("kill"),
 			threadsTailCommand(), threadsVerifyCommand(), threadsCostCommand(), threadsShowCommand(), threadsResultCommand(), threadsResumeCommand(), threadsChainCommand(), threadsHandoffCommand(), threadsWakeCommand(), threadsGCCommand(), threadsRebuildCommand(), threadsAcceptCommand(), threadsSuspendCommand(), threadsSearchCommand(),
-			threadsDiffCommand(), threadsApplyCommand(), threadsDropCommand()},
+			threadsDiffCommand(), threadsApplyCommand(), threadsDropCommand(), threadsRenameCommand()},
 	}
 }
 
