@@ -111,7 +111,7 @@ func TestRulesOfVerbs(t *testing.T) {
 	}
 	for name := range verbs {
 		if _, enters := entering[name]; enters == slices.Contains(other, name) {
-			t.Errorf("rye %s must be in one of the lists: which rules does it ask about content that it brings or shares?", name)
+			t.Errorf("rye %s must be in enteringVerbs with the rules that it asks about content of others, or in otherVerbs if it brings and shares none", name)
 		}
 	}
 	for _, name := range other {

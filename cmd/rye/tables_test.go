@@ -89,7 +89,7 @@ func typical(t *testing.T, name string, table *cli.Table) {
 	t.Helper()
 	rows, ok := typicalRows()[name]
 	if !ok {
-		t.Fatalf("the table %q has no typical rows: add them to typicalRows", name)
+		t.Fatalf("the table %q has no typical rows: add them to typicalRows in tables_rows_test.go", name)
 	}
 	for line := range strings.SplitSeq(rows, "\n") {
 		var row []any

@@ -385,7 +385,7 @@ func testLimits(t *testing.T, density bool) {
 		}
 	}
 	if t.Failed() {
-		t.Logf("record the values of today with %s", limitsUpdate)
+		t.Logf("a value within its limit, in the head of limits.txt, may change: record the values of today with %s", limitsUpdate)
 	}
 }
 

@@ -29,7 +29,7 @@ import (
 type Message struct {
 	// ID names the message in the log: what the log has is not taken again. Send sets it.
 	ID      string `json:"id"`
-	Kind    string `json:"kind"` // answer, event, message, cancel, suspend or handoff
+	Kind    string `json:"kind"` // answer, event, message, name, cancel, suspend or handoff
 	Name    string `json:"name"` // the node of an answer, the name of an event
 	Payload any    `json:"payload"`
 	By      string `json:"by"`
