@@ -433,7 +433,7 @@ func otherNames() map[string]string {
 	return map[string]string{
 		"install": "rye sync (or rye add SOURCE)", "i": "rye sync", "ci": "rye sync --frozen", "get": "rye add SOURCE",
 		"uninstall": "rye remove BUNDLE", "rm": "rye remove BUNDLE", "ls": "rye list", "upgrade": "rye update",
-		"ask": "rye -p TEXT", "chat": "rye -p TEXT", "prompt": "rye -p TEXT",
+		"ask": "rye -p TEXT", "prompt": "rye -p TEXT",
 		"exec": "rye run", "cat": "rye show", "check": "rye verify", "publish": "rye bundle publish", "mod": "rye lock",
 		"cache clean": "rye cache gc", "cache clear": "rye cache gc", "cache prune": "rye cache gc",
 	}
@@ -455,12 +455,15 @@ func unknownCommand(path []*Command, word string, more ...string) *diag.Error {
 	if other != "" {
 		return err.WithReason("other_name").WithDetail("nearest", other)
 	}
-	if near := Nearest(word, names); near != "" {
+	asText := len(path) == 1 &&
+		len(more) > 1 &&
+		!slices.ContainsFunc(more, isFlag)
+	near := Nearest(word, names)
+	// A typing error rarely changes the first letter: "what is here" is not about chat.
+	if near != "" && (!asText || near[0] == word[0]) {
 		return err.WithReason("nearest").WithDetail("nearest", near)
 	}
-	if len(path) == 1 &&
-		len(more) > 1 &&
-		!slices.ContainsFunc(more, isFlag) {
+	if asText {
 		return err.
 			WithReason("words").
 			WithDetail(
