@@ -34,6 +34,7 @@ func lineKinds() map[string]any {
 		evCompleted: &endData{}, evFailed: &endData{}, evCancelled: &endData{}, evKilled: &endData{},
 		evTurn: nil, evOutput: nil, evReturn: nil, evLimit: nil, "hook_run": nil, "control": nil, "budget_warning": nil, "watchdog": nil,
 		"context_pressure": nil, "context_limit": nil, "inbox": nil, "observation": nil,
+		"session_named": nil, "message_awaited": nil, // of package converse
 		// Lines of versions before this one.
 		"child_started": nil, "child_finished": nil,
 	}
