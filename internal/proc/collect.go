@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"sync"
+	"sync/atomic"
 )
 
 const maxLine = 64 << 10
@@ -18,6 +19,8 @@ type collector struct {
 	lines   *lineCutter  // nil without a callback
 	raw     func([]byte) // nil without a callback
 	done    chan struct{}
+	read    atomic.Int64 // bytes so far
+	busy    atomic.Bool  // a callback runs
 }
 
 func newCollector(r *os.File, max int64, lines *lineCutter) *collector {
@@ -38,6 +41,8 @@ func (c *collector) drain() {
 	buf := make([]byte, 32<<10)
 	for {
 		n, err := c.r.Read(buf)
+		c.busy.Store(true)
+		c.read.Add(int64(n))
 		c.keep(buf[:n])
 		if c.raw != nil && n > 0 {
 			c.raw(buf[:n])
@@ -45,6 +50,7 @@ func (c *collector) drain() {
 		if c.lines != nil {
 			c.lines.write(buf[:n])
 		}
+		c.busy.Store(false)
 		if err != nil {
 			break
 		}

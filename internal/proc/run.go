@@ -315,12 +315,32 @@ func (r *run) drain(deadline time.Time, cut <-chan struct{}, late <-chan time.Ti
 	case <-late:
 	}
 	r.group.kill()
-	if !within(afterKill, both) {
+	if !r.drained(both) {
 		r.res.Orphans = true
 		r.out.r.Close()
 		r.err.r.Close()
 		<-both
 	}
+}
+
+// maxPipe is the largest content of a pipe that a program without privileges can have.
+const maxPipe = 1 << 20
+
+// drained waits for both outputs after the group was killed, and reports whether they ended. An
+// output that is still read is not held open by an orphan: a slow callback has up to a pipe of
+// each output before it, which would be lost. More than that comes from an orphan.
+func (r *run) drained(both <-chan struct{}) bool {
+	begun := r.out.read.Load() + r.err.read.Load()
+	last := begun
+	for !within(afterKill, both) {
+		now := r.out.read.Load() + r.err.read.Load()
+		moves := now != last || r.out.busy.Load() || r.err.busy.Load()
+		if !moves || now-begun > 2*maxPipe {
+			return false
+		}
+		last = now
+	}
+	return true
 }
 
 // finish reaps the program and fills in the result.

@@ -4,6 +4,7 @@ package proc
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -142,5 +143,24 @@ func TestOnStdout(t *testing.T) {
 	})
 	if err != nil || string(got) != "a\nbc" || res.StdoutDropped != 4 || string(res.Stderr) != "x\n" {
 		t.Errorf("%q, %+v, %v", got, res, err)
+	}
+}
+
+// TestSlowCallback sees everything that a program wrote before it ended, also if the callback is
+// slower than the program.
+func TestSlowCallback(t *testing.T) {
+	t.Parallel()
+	got := 0
+	const size = 60_000
+	res, err := Run(t.Context(), Cmd{
+		Path: "/bin/sh", Argv: []string{"sh", "-c", fmt.Sprintf("head -c %d /dev/zero", size)},
+		Env: []string{"PATH=/usr/bin:/bin"}, Grace: -1, MaxStdout: -1,
+		OnStdout: func(b []byte) {
+			got += len(b)
+			time.Sleep(afterKill + 200*time.Millisecond)
+		},
+	})
+	if err != nil || got != size || res.Orphans {
+		t.Errorf("%d of %d bytes, %+v, %v", got, size, res, err)
 	}
 }
