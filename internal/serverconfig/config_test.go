@@ -37,13 +37,14 @@ func write(t *testing.T, text string, mode os.FileMode) string {
 
 // TestRead reads a whole file, and none.
 func TestRead(t *testing.T) {
-	path := write(t, whole, 0o600)
+	key := filepath.Join(t.TempDir(), "key.pem") // absolute on each system
+	path := write(t, strings.ReplaceAll(whole, "/etc/tls/key.pem", key), 0o600)
 	c, err := Read(Search{Dirs: []string{"", t.TempDir(), filepath.Dir(path)}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	g := c.Gateway
-	if c.Path != path || g.Addr != "10.0.0.5:7340" || g.Cert != filepath.Join(filepath.Dir(path), "tls/cert.pem") || g.Key != "/etc/tls/key.pem" ||
+	if c.Path != path || g.Addr != "10.0.0.5:7340" || g.Cert != filepath.Join(filepath.Dir(path), "tls/cert.pem") || g.Key != key ||
 		g.TrustedProxy[0].String() != "10.0.0.0/8" || g.Projects[0] != filepath.Join(filepath.Dir(path), "work") || !g.NoPage || g.Check() != nil {
 		t.Errorf("%+v", g)
 	}
